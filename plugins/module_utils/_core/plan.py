@@ -1,0 +1,97 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""Plans: ordered steps that turn what is into what is wanted, and how they are carried out."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import typing as t
+
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StepFailed, StorageError
+
+if t.TYPE_CHECKING:
+    from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
+
+__all__ = ["Plan", "Step", "apply_plan"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One command.
+
+    C(writes) are the block devices whose present content the command overwrites: the guard looks at each before
+    anything runs. C(removes) are containers (an md device, a VG, an LV) that it takes down. C(retries) is for
+    commands that udev may disturb for a moment (stop, wipe): they are tried again after settling.
+    """
+
+    argv: tuple[str, ...]
+    summary: str
+    writes: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()
+    ok: tuple[int, ...] = (0,)
+    timeout_seconds: float = 600
+    stdin: str | None = None
+    retries: int = 0
+
+    def shown(self) -> str:
+        """The command as a person could type it."""
+        text = " ".join(shlex.quote(word) for word in self.argv)
+        return text if self.stdin is None else f"{text} <<< {shlex.quote(self.stdin.strip())}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Steps, and the managed fields before and after. C(predicted) is the state after the steps, as the model has it."""
+
+    steps: tuple[Step, ...] = ()
+    before: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
+    after: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    predicted: t.Any = None
+    assumed_parent: bool = False
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.steps)
+
+    def commands(self) -> list[str]:
+        return [step.shown() for step in self.steps]
+
+    def writes(self) -> tuple[str, ...]:
+        """Every device that some step overwrites, each once, in order."""
+        return tuple(dict.fromkeys(device for step in self.steps for device in step.writes))
+
+    def removes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.removes))
+
+
+def apply_plan(plan: Plan, runner: Runner, before_step: t.Callable[[Step], None] | None = None) -> list[Step]:
+    """Runs the steps in order and returns those done; stops at the first error with StepFailed.
+
+    C(before_step) is called before each step (the guard's last look, the ownership record).
+    """
+    completed: list[Step] = []
+    for step in plan.steps:
+        try:
+            if before_step is not None:
+                before_step(step)
+            _run_step(step, runner)
+        except StorageError as error:
+            raise StepFailed(completed, step, error) from error
+        completed.append(step)
+    return completed
+
+
+def _run_step(step: Step, runner: Runner) -> None:
+    for attempt in range(step.retries + 1):
+        try:
+            runner.change(step.argv, ok=step.ok, timeout=step.timeout_seconds, stdin=step.stdin)
+            return
+        except StorageError:
+            if attempt == step.retries:
+                raise
+            runner.query(["udevadm", "settle", "--timeout=10"], ok=None)
