@@ -1,0 +1,74 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""Device-mapper tables as `dmsetup table` prints them: where a mapped device lies, and its stripes. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import ParseError
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import Stripe
+
+__all__ = ["DmArea", "DmSegment", "parse_dm_table"]
+
+_SECTOR_BYTES = 512
+
+
+@dataclasses.dataclass(frozen=True)
+class DmArea:
+    """One piece of a device below, by device number ("8:0"); C(offset_bytes) is where the piece starts on it."""
+
+    devno: str
+    offset_bytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class DmSegment:
+    """One line of a table. C(stripe) is None where the target only passes through or is not known here."""
+
+    start_bytes: int
+    size_bytes: int
+    target: str
+    stripe: Stripe | None = None
+    areas: tuple[DmArea, ...] = ()
+
+
+def parse_dm_table(text: str) -> tuple[DmSegment, ...]:
+    """The segments of one device's table, in order; raises ParseError for a line that is not one."""
+    return tuple(_segment(line) for line in text.splitlines() if line.strip())
+
+
+def _segment(line: str) -> DmSegment:
+    words = line.split()
+    try:
+        start, size, target, rest = int(words[0]) * _SECTOR_BYTES, int(words[1]) * _SECTOR_BYTES, words[2], words[3:]
+        if target in ("linear", "delay"):
+            return DmSegment(start, size, target, None, (_area(rest[0], rest[1]),))
+        if target == "crypt":
+            return DmSegment(start, size, target, None, (_area(rest[3], rest[4]),))
+        if target == "striped":
+            pairs = zip(rest[2::2], rest[3::2])
+            areas = tuple(_area(device, offset) for device, offset in pairs)
+            return DmSegment(start, size, target, Stripe(int(rest[1]) * _SECTOR_BYTES, int(rest[0])), areas)
+        if target == "raid":
+            return DmSegment(start, size, target, _raid_stripe(rest))
+    except (IndexError, ValueError) as error:
+        raise ParseError("a line of a device-mapper table", line) from error
+    return DmSegment(start, size, target)
+
+
+def _area(device: str, offset: str) -> DmArea:
+    return DmArea(device, int(offset) * _SECTOR_BYTES)
+
+
+def _raid_stripe(rest: list[str]) -> Stripe | None:
+    """C(raid <type> <#params> <chunk> ... <#devices> <meta> <data> ...): chunk in sectors, 0 without stripes."""
+    kind, count, chunk = rest[0], int(rest[1]), int(rest[2])
+    devices = int(rest[2 + count])
+    parity = 2 if kind.startswith("raid6") else 1 if kind.startswith(("raid4", "raid5")) else 0
+    if not chunk or kind == "raid1" or devices - parity < 2:
+        return None
+    return Stripe(chunk * _SECTOR_BYTES, devices - parity)
