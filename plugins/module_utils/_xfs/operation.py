@@ -1,0 +1,150 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""The options of xfs_filesystem as an Operation."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import typing as t
+
+from ansible_collections.plumbline.storage.plugins.module_utils._block.geometry_read import read_device_geometry
+from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
+from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
+from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import (
+    format_size,
+    parse_optional_size,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.model import OtherContent, XfsState, XfsWanted
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.plan import plan_xfs, plan_xfs_absent
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.read import read_xfs
+
+__all__ = ["XfsOperation", "XfsRead", "wanted_from_params", "xfs_operation", "xfs_result"]
+
+_UUID = re.compile(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_LABEL = re.compile(r"^[A-Za-z0-9_.:+@-]{0,12}$")
+
+
+@dataclasses.dataclass(frozen=True)
+class XfsRead:
+    """What is on the device, and the device; C(below) None where it was not needed."""
+
+    content: XfsState | OtherContent | None
+    below: DeviceGeometry | None
+
+
+def wanted_from_params(params: t.Mapping[str, t.Any]) -> XfsWanted:
+    """The options, checked and typed; raises PlanRefused."""
+    su, sw = _stripe(params)
+    if su is not None and params.get("geometry"):
+        raise PlanRefused(
+            f"geometry: {params['geometry']} and a stripe by su or sunit were both given; give one of them"
+        )
+    wanted = XfsWanted(
+        device=params["device"],
+        geometry=params.get("geometry"),
+        su_bytes=su,
+        sw=sw,
+        log_su_bytes=parse_optional_size(params.get("log_su"), "log_su"),
+        sector_bytes=_power_of_two(params.get("sector_size"), "sector_size", 512, 32768),
+        block_bytes=_power_of_two(params.get("block_size"), "block_size", 1024, 65536),
+        agcount=params.get("agcount"),
+        label=params.get("label"),
+        uuid=params.get("uuid"),
+        reflink=params.get("reflink"),
+        rmapbt=params.get("rmapbt"),
+        bigtime=params.get("bigtime"),
+    )
+    _check_names(wanted)
+    return wanted
+
+
+def _check_names(wanted: XfsWanted) -> None:
+    if wanted.uuid is not None and not _UUID.match(wanted.uuid):
+        raise PlanRefused(
+            f"uuid was given as {wanted.uuid!r}, which is not a UUID such as 2dd2e2d8-5b1d-4a4a-9c1f-3f8a3b0d7c11"
+        )
+    if wanted.label is not None and not _LABEL.match(wanted.label):
+        raise PlanRefused(
+            f"label was given as {wanted.label!r}; an XFS label has at most 12 letters, digits or any of _.:+@-"
+        )
+    if wanted.agcount is not None and wanted.agcount < 1:
+        raise PlanRefused(f"agcount was given as {wanted.agcount}; a file system has at least one allocation group")
+
+
+def _stripe(params: t.Mapping[str, t.Any]) -> tuple[int | None, int | None]:
+    """su in bytes and sw, whichever pair of options was given."""
+    su, sw = parse_optional_size(params.get("su"), "su"), params.get("sw")
+    sunit, swidth = (parse_optional_size(params.get(name), name) for name in ("sunit", "swidth"))
+    for one, other, names in ((su, sw, "su and sw"), (sunit, swidth, "sunit and swidth")):
+        if (one is None) != (other is None):
+            raise PlanRefused(f"{names} make sense only together; give both or neither")
+    if su is not None and sunit is not None:
+        raise PlanRefused("su with sw and sunit with swidth say the same in two ways; give one of them")
+    if sunit is not None and swidth is not None:
+        if sunit <= 0 or swidth % sunit or swidth <= 0:
+            raise PlanRefused(f"swidth {format_size(swidth)} is not a multiple of sunit {format_size(sunit)}")
+        su, sw = sunit, swidth // sunit
+    if su is not None and (su <= 0 or (sw or 0) < 1):
+        raise PlanRefused(f"su {format_size(su)} with sw {sw} is no stripe; for none give geometry: none")
+    return su, sw
+
+
+def _power_of_two(text: t.Any, option: str, low: int, high: int) -> int | None:
+    size = parse_optional_size(text, option)
+    if size is not None and (size < low or size > high or size & (size - 1)):
+        raise PlanRefused(
+            f"{option} was given as {text}; it must be a power of two from {format_size(low)} to {format_size(high)}"
+        )
+    return size
+
+
+class XfsOperation:
+    """Read, plan and result of one file system."""
+
+    def __init__(self, wanted: XfsWanted, present: bool) -> None:
+        self.wanted, self.present = wanted, present
+
+    def read(self, runner: Runner) -> XfsRead:
+        """In check mode a device that does not exist yet is taken as planned."""
+        below = None
+        if self.present:
+            below = read_device_geometry(self.wanted.device, runner.check_mode)
+        return XfsRead(read_xfs(runner, self.wanted.device), below)
+
+    def plan(self, state: XfsRead) -> Plan:
+        """The plan; its prediction is an XfsRead."""
+        if self.present and state.below is not None:
+            plan = plan_xfs(state.content, self.wanted, state.below)
+        else:
+            plan = plan_xfs_absent(state.content, self.wanted)
+        return dataclasses.replace(plan, predicted=XfsRead(plan.predicted, state.below))
+
+    def result(self, state: XfsRead) -> dict[str, t.Any]:
+        return {"filesystem": xfs_result(state.content)}
+
+
+def xfs_result(content: XfsState | OtherContent | None) -> dict[str, t.Any] | None:
+    """The file system as a person gets it, None when there is none."""
+    if not isinstance(content, XfsState):
+        return None
+    sunit, swidth = content.sunit_bytes, content.swidth_bytes
+    return {
+        **dataclasses.asdict(content),
+        "features": list(content.features),
+        "mounted_at": list(content.mounted_at),
+        "size_bytes": content.size_bytes,
+        "sw": swidth // sunit if sunit and swidth is not None else sunit,
+        "real_device": os.path.realpath(content.device),
+    }
+
+
+def xfs_operation(params: t.Mapping[str, t.Any]) -> XfsOperation:
+    """An Operation from the options of xfs_filesystem; raises PlanRefused for options that cannot be."""
+    return XfsOperation(wanted_from_params(params), params["state"] == "present")
