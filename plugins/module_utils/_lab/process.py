@@ -1,0 +1,53 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""Processes of the lab, known by their number together with a mark in their arguments."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StorageError
+
+__all__ = ["kill_process", "process_runs", "wait_until_gone"]
+
+
+def process_runs(pid: int, mark: str) -> bool:
+    """Whether that process lives and has the mark in its arguments; another one that got the number does not count."""
+    if pid <= 0:
+        return False
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as source:
+            # A zombie has no arguments: dead also where nobody collects it.
+            return mark.encode() in source.read()
+    except OSError:
+        return False
+
+
+def wait_until_gone(pid: int, mark: str, timeout: float) -> bool:
+    """Whether the process ended within C(timeout) seconds."""
+    until = time.monotonic() + timeout
+    while process_runs(pid, mark):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def kill_process(pid: int, mark: str) -> bool:
+    """Kills the process at once if it is the marked one, and waits for its end; True if there was something to kill."""
+    if not process_runs(pid, mark):
+        return False
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return True
+    except PermissionError as error:
+        raise StorageError(f"process {pid} belongs to another user and cannot be ended: {error}") from error
+    if not wait_until_gone(pid, mark, 10):
+        raise StorageError(f"process {pid} was killed but is still there after 10 s")
+    return True
