@@ -1,0 +1,180 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""Where an LV lies on the devices below, and what the layer above must know of it. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import LvLayout, metadata_extents
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry, Stripe
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe import lv_stripe, lv_stripe_units
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
+    LvmState,
+    LvSegment,
+    LvState,
+    PvState,
+    SegmentArea,
+    VgState,
+)
+
+__all__ = ["geometry_of_lv", "physical_segments", "place_lv"]
+
+
+def place_lv(layout: LvLayout, extents: int, extent_bytes: int, pvs: t.Sequence[PvState]) -> tuple[LvSegment, ...]:
+    """The segments that a new LV will most likely get: exact in an empty group, else LVM may choose other free extents.
+
+    A raid's images are shown on the PVs they lie on, behind the metadata volume that LVM puts before each.
+    """
+    if layout.images == 1:
+        return _place_linear(layout, extents, pvs)
+    rows, segments, done = extents // layout.stripes, [], 0
+    metadata = metadata_extents(rows, extent_bytes) if layout.traits.metadata_volumes else 0
+    left = {pv.path: sum(count for _, count in pv.free_ranges) - metadata for pv in pvs}
+    starts = {pv.path: (pv.free_ranges[0][0] if pv.free_ranges else 0) + metadata for pv in pvs}
+    while rows > 0:
+        chosen = sorted(left, key=lambda path: -left[path])[: layout.images]
+        step = min(rows, *(left[path] for path in chosen)) if len(chosen) == layout.images else 0
+        if step <= 0:
+            break
+        # LVM names the areas of one segment in the order of the PVs in the group.
+        ordered = [path for path in left if path in chosen]
+        areas = tuple(SegmentArea(starts[path], pv_path=path) for path in ordered)
+        segments.append(_segment(layout, done, step * layout.stripes, areas))
+        for path in chosen:
+            left[path] -= step
+            starts[path] += step
+        done, rows = done + step * layout.stripes, rows - step
+    return tuple(segments)
+
+
+def _place_linear(layout: LvLayout, extents: int, pvs: t.Sequence[PvState]) -> tuple[LvSegment, ...]:
+    segments: list[LvSegment] = []
+    done = 0
+    for pv in pvs:
+        for start, count in pv.free_ranges:
+            step = min(count, extents - done)
+            if step > 0:
+                segments.append(_segment(layout, done, step, (SegmentArea(start, pv_path=pv.path),)))
+                done += step
+    return tuple(segments)
+
+
+def _segment(layout: LvLayout, start: int, extents: int, areas: tuple[SegmentArea, ...]) -> LvSegment:
+    return LvSegment(
+        type=layout.type,
+        start_extent=start,
+        extents=extents,
+        stripes=layout.images,
+        data_stripes=layout.stripes,
+        data_copies=layout.mirrors + 1,
+        areas=areas,
+    )
+
+
+def physical_segments(state: LvmState, lv: LvState) -> tuple[LvSegment, ...]:
+    """The segments of an LV with every area on a PV: hidden images of raid and mirror are looked through.
+
+    An image of several pieces stands for itself with its first piece; geometry needs no more.
+    """
+    return tuple(
+        dataclasses.replace(segment, areas=tuple(_physical(state, lv.vg, area) for area in segment.areas))
+        for segment in lv.segments
+    )
+
+
+def _physical(state: LvmState, vg: str, area: SegmentArea) -> SegmentArea:
+    seen: set[str] = set()
+    while area.lv_name is not None and area.lv_name not in seen:
+        seen.add(area.lv_name)
+        image = state.lv(vg, area.lv_name)
+        if image is None or not image.segments or not image.segments[0].areas:
+            return area
+        area = image.segments[0].areas[0]
+    return area
+
+
+def geometry_of_lv(
+    lv: LvState, vg: VgState, pvs: t.Sequence[PvState], below: t.Mapping[str, DeviceGeometry]
+) -> tuple[DeviceGeometry, tuple[str, ...]]:
+    """The LV as the layer above sees it, and warnings on alignment.
+
+    C(lv) has physical segments (see C(physical_segments)); C(below) maps the path of each PV to its device.
+    """
+    by_path = {pv.path: pv for pv in pvs}
+    paths = list(dict.fromkeys(area.pv_path for segment in lv.segments for area in segment.areas if area.pv_path))
+    grounds = [below[path] for path in paths if path in below]
+    stripe, warnings = _stripe(lv, grounds)
+    offset, more = _offset(lv, vg, by_path, below, stripe)
+    return (
+        DeviceGeometry(
+            path=lv.path,
+            size_bytes=lv.size_bytes,
+            logical_sector_bytes=max([ground.logical_sector_bytes for ground in grounds], default=512),
+            physical_sector_bytes=max([ground.physical_sector_bytes for ground in grounds], default=512),
+            stripe=stripe,
+            offset_bytes=offset,
+            assumed=lv.assumed,
+        ),
+        (*warnings, *more),
+    )
+
+
+def _stripe(lv: LvState, grounds: t.Sequence[DeviceGeometry]) -> tuple[Stripe | None, tuple[str, ...]]:
+    if not lv.segments:
+        return None, ()
+    shapes = {(segment.data_stripes, segment.stripe_bytes) for segment in lv.segments}
+    if len(shapes) > 1:
+        return None, (f"{lv.path} has segments of unlike stripes, so nothing above can line up with all of it",)
+    units = lv_stripe_units(lv.segments[0].type, lv.stripes, lv.mirrors)
+    return lv_stripe(units, lv.stripe_bytes or None, grounds)
+
+
+def _offset(
+    lv: LvState,
+    vg: VgState,
+    pvs: t.Mapping[str, PvState],
+    below: t.Mapping[str, DeviceGeometry],
+    stripe: Stripe | None,
+) -> tuple[int, tuple[str, ...]]:
+    """Where byte 0 of the LV lies on the grid of its full stripe; a sentence when it is off, or segments disagree."""
+    offsets: set[int] = set()
+    for segment in lv.segments:
+        for area in segment.areas:
+            found = _area_offset(segment, area, vg, pvs, below)
+            if found is not None:
+                offsets.add(found)
+    if stripe is None or offsets <= {0}:
+        return 0, ()
+    if len(offsets) > 1:
+        return max(offsets), (
+            f"the pieces of {lv.path} lie differently on the full stripes below, so that no file system can line up "
+            "with all of them; keep sizes and starts multiples of the full stripe",
+        )
+    off = offsets.pop() * lv.stripes
+    return off % stripe.full_bytes, (
+        f"{lv.path} begins {format_size(off % stripe.full_bytes)} behind a full stripe "
+        f"({format_size(stripe.full_bytes)}) of what lies below: writes of full stripes through it will read first; an "
+        "extent size that is a multiple of the stripe avoids it",
+    )
+
+
+def _area_offset(
+    segment: LvSegment,
+    area: SegmentArea,
+    vg: VgState,
+    pvs: t.Mapping[str, PvState],
+    below: t.Mapping[str, DeviceGeometry],
+) -> int | None:
+    """Distance of an area from where an LV that began on a stripe would have it; None without a stripe below."""
+    ground, pv = below.get(area.pv_path or ""), pvs.get(area.pv_path or "")
+    if ground is None or pv is None or ground.stripe is None:
+        return None
+    place = ground.offset_bytes + pv.pe_start_bytes + area.start_extent * vg.extent_bytes
+    logical = segment.start_extent // segment.data_stripes * vg.extent_bytes
+    return (place - logical) % ground.stripe.full_bytes

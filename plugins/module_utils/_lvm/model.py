@@ -1,0 +1,228 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""LVM as it is read, and as it is wanted. In a wish None means: not managed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import ExtentRequest
+
+__all__ = [
+    "AUTO",
+    "LvSegment",
+    "LvState",
+    "LvWanted",
+    "LvmState",
+    "PvState",
+    "PvWanted",
+    "SegmentArea",
+    "VgState",
+    "VgWanted",
+]
+
+AUTO = "auto"
+
+
+@dataclasses.dataclass(frozen=True)
+class PvState:
+    """A physical volume. C(path) is the kernel's name of the device, C(names) what LVM calls it.
+
+    C(free_ranges) are (first extent, extents) that no LV uses. C(size_bytes) and counts are None where only planned on
+    a device of unknown size.
+    """
+
+    path: str
+    uuid: str | None
+    pe_start_bytes: int
+    mda_size_bytes: int
+    size_bytes: int | None = None
+    device_size_bytes: int | None = None
+    mda_count: int = 1
+    ba_start_bytes: int = 0
+    ba_size_bytes: int = 0
+    vg_name: str | None = None
+    missing: bool = False
+    allocatable: bool = True
+    extent_count: int | None = None
+    allocated_extents: int = 0
+    free_ranges: tuple[tuple[int, int], ...] = ()
+    tags: tuple[str, ...] = ()
+    lvm_name: str = ""
+    assumed: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class VgState:
+    """A volume group. C(pv_paths) are kernel names; C(assumed): it exists only in the plan of another task."""
+
+    name: str
+    uuid: str | None
+    extent_bytes: int
+    extent_count: int | None
+    free_extents: int | None
+    pv_paths: tuple[str, ...] = ()
+    lv_names: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    missing_pv_count: int = 0
+    exported: bool = False
+    shared: bool = False
+    foreign_system_id: str | None = None
+    assumed: bool = False
+
+    def unusable(self) -> str | None:
+        """Why nothing of it may be changed from this host; None when it may."""
+        if self.exported:
+            return "is exported (vgimport brings it back)"
+        if self.shared:
+            return "is shared with other hosts by a lock manager"
+        if self.foreign_system_id:
+            return f"belongs to the host with the system ID {self.foreign_system_id!r}"
+        return None
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmentArea:
+    """Where one stripe or image of a segment lies: on a PV, or on a hidden LV of a raid or mirror."""
+
+    start_extent: int
+    pv_path: str | None = None
+    lv_name: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class LvSegment:
+    """A run of logical extents with one mapping. C(stripes) counts areas, C(data_stripes) those that carry data."""
+
+    type: str
+    start_extent: int
+    extents: int
+    stripes: int = 1
+    data_stripes: int = 1
+    stripe_bytes: int = 0
+    region_bytes: int = 0
+    data_copies: int = 1
+    areas: tuple[SegmentArea, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class LvState:
+    """A logical volume. C(readahead) is C(auto) or bytes; C(hidden) LVs are parts of others."""
+
+    vg: str
+    name: str
+    uuid: str | None
+    type: str
+    size_bytes: int | None
+    extents: int | None
+    segments: tuple[LvSegment, ...] = ()
+    active: bool = True
+    readahead: str | int = AUTO
+    kernel_readahead_bytes: int | None = None
+    health: str = ""
+    sync_action: str = ""
+    sync_percent: float | None = None
+    tags: tuple[str, ...] = ()
+    hidden: bool = False
+    opened: bool = False
+    suspended: bool = False
+    assumed: bool = False
+
+    @property
+    def path(self) -> str:
+        return f"/dev/{self.vg}/{self.name}"
+
+    @property
+    def stripes(self) -> int:
+        """Data stripes of the first segment, as C(lvcreate -i) counts them."""
+        return self.segments[0].data_stripes if self.segments else 1
+
+    @property
+    def stripe_bytes(self) -> int:
+        return self.segments[0].stripe_bytes if self.segments else 0
+
+    @property
+    def region_bytes(self) -> int:
+        return self.segments[0].region_bytes if self.segments else 0
+
+    @property
+    def mirrors(self) -> int:
+        """Copies besides the first, as C(lvcreate -m) counts them."""
+        first = self.segments[0] if self.segments else None
+        if first is None or first.type not in ("raid1", "mirror", "raid10"):
+            return 0
+        return first.stripes // max(first.data_stripes, 1) - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class LvmState:
+    """All of LVM on a host. Look-ups are by device (kernel name) and by name; a name that is there twice is refused."""
+
+    pvs: tuple[PvState, ...] = ()
+    vgs: tuple[VgState, ...] = ()
+    lvs: tuple[LvState, ...] = ()
+
+    def pv(self, path: str) -> PvState | None:
+        return next((pv for pv in self.pvs if pv.path == path), None)
+
+    def vg(self, name: str) -> VgState | None:
+        found = [vg for vg in self.vgs if vg.name == name]
+        if len(found) > 1:
+            uuids = ", ".join(str(vg.uuid) for vg in found)
+            raise PlanRefused(
+                f"this host sees {len(found)} volume groups with the name {name} (UUIDs {uuids}), so it is not certain "
+                "which one is meant; give one another name with vgrename and its UUID, then run again"
+            )
+        return found[0] if found else None
+
+    def lv(self, vg: str, name: str) -> LvState | None:
+        return next((lv for lv in self.lvs if lv.vg == vg and lv.name == name), None)
+
+    def pvs_of(self, vg: str) -> tuple[PvState, ...]:
+        return tuple(pv for pv in self.pvs if pv.vg_name == vg)
+
+    def lvs_of(self, vg: str) -> tuple[LvState, ...]:
+        return tuple(lv for lv in self.lvs if lv.vg == vg)
+
+
+@dataclasses.dataclass(frozen=True)
+class PvWanted:
+    """A PV to be there. C(alignment) is bytes or C(auto); C(metadata_bytes) a floor."""
+
+    path: str
+    metadata_bytes: int | None = None
+    alignment: int | str | None = None
+    alignment_offset_bytes: int | None = None
+    uuid: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class VgWanted:
+    """A VG to be there; PVs beyond C(pv_paths) are left in it. C(tags) is the whole set."""
+
+    name: str
+    pv_paths: tuple[str, ...] = ()
+    extent_bytes: int | None = None
+    tags: tuple[str, ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class LvWanted:
+    """An LV to be there. C(pv_paths) is where a new one may lie; C(readahead) is C(auto), or bytes."""
+
+    vg: str
+    name: str
+    type: str | None = None
+    size: ExtentRequest | None = None
+    stripes: int | None = None
+    stripe_bytes: int | None = None
+    mirrors: int | None = None
+    region_bytes: int | None = None
+    readahead: str | int | None = None
+    pv_paths: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    active: bool | None = None

@@ -1,0 +1,38 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""Reads all of LVM with one program."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvmState
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.parse import parse_fullreport, report_arguments
+
+if t.TYPE_CHECKING:
+    from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
+
+__all__ = ["kernel_path", "read_lvm"]
+
+
+def kernel_path(path: str) -> str:
+    """The kernel's own name of a block device (C(/dev/md127) for C(/dev/md/data)); the path itself where there is none.
+
+    Devices are compared by number: a link that changed its target, or a node of another name, misleads nobody.
+    """
+    try:
+        number = os.stat(path).st_rdev
+        link = os.readlink(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    except OSError:
+        return path
+    return f"/dev/{os.path.basename(link).replace('!', '/')}"
+
+
+def read_lvm(runner: Runner) -> LvmState:
+    """PVs, VGs and LVs of this host, by one process."""
+    result = runner.query(["lvm", "fullreport", *report_arguments()], timeout=120)
+    return parse_fullreport(result.stdout, resolve=kernel_path)

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""LVM objects as a person gets them back from a module. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import geometry_of_lv
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvSegment, LvState, PvState, VgState
+
+__all__ = ["shown_lv", "shown_pv", "shown_vg"]
+
+
+def shown_pv(pv: PvState) -> dict[str, t.Any]:
+    """A PV; sizes in bytes, None where not known."""
+    return {
+        "device": pv.path,
+        "name": pv.lvm_name or pv.path,
+        "uuid": pv.uuid,
+        "vg": pv.vg_name,
+        "size_bytes": pv.size_bytes,
+        "device_size_bytes": pv.device_size_bytes,
+        "pe_start_bytes": pv.pe_start_bytes,
+        "metadata_area_bytes": pv.mda_size_bytes,
+        "metadata_copies": pv.mda_count,
+        "bootloader_start_bytes": pv.ba_start_bytes,
+        "bootloader_bytes": pv.ba_size_bytes,
+        "missing": pv.missing,
+        "allocatable": pv.allocatable,
+        "extent_count": pv.extent_count,
+        "allocated_extents": pv.allocated_extents,
+    }
+
+
+def shown_vg(vg: VgState, pvs: t.Sequence[PvState]) -> dict[str, t.Any]:
+    """A VG and its PVs."""
+    return {
+        "name": vg.name,
+        "uuid": vg.uuid,
+        "extent_size_bytes": vg.extent_bytes,
+        "extent_count": vg.extent_count,
+        "free_extents": vg.free_extents,
+        "devices": list(vg.pv_paths),
+        "pvs": [shown_pv(pv) for pv in pvs],
+        "lvs": list(vg.lv_names),
+        "tags": list(vg.tags),
+        "missing_pv_count": vg.missing_pv_count,
+    }
+
+
+def shown_lv(
+    lv: LvState, vg: VgState | None, pvs: t.Sequence[PvState], below: t.Mapping[str, DeviceGeometry]
+) -> dict[str, t.Any]:
+    """An LV, its segments on PVs, and its full stripe."""
+    stripe = geometry_of_lv(lv, vg, pvs, below)[0] if vg and below else None
+    return {
+        "vg": lv.vg,
+        "name": lv.name,
+        "path": lv.path,
+        "uuid": lv.uuid,
+        "type": lv.type,
+        "size_bytes": lv.size_bytes,
+        "extents": lv.extents,
+        "stripes": lv.stripes,
+        "stripe_size_bytes": lv.stripe_bytes or None,
+        "mirrors": lv.mirrors,
+        "region_size_bytes": lv.region_bytes or None,
+        "readahead": lv.readahead,
+        "kernel_readahead_bytes": lv.kernel_readahead_bytes,
+        "active": lv.active,
+        "health": lv.health,
+        "sync_action": lv.sync_action or None,
+        "sync_percent": lv.sync_percent,
+        "tags": list(lv.tags),
+        "segments": [_segment(segment) for segment in lv.segments],
+        "stripe_unit_bytes": stripe.stripe.unit_bytes if stripe and stripe.stripe else None,
+        "full_stripe_bytes": stripe.stripe.full_bytes if stripe and stripe.stripe else None,
+        "stripe_offset_bytes": stripe.offset_bytes if stripe and stripe.stripe else None,
+    }
+
+
+def _segment(segment: LvSegment) -> dict[str, t.Any]:
+    return {
+        "type": segment.type,
+        "start_extent": segment.start_extent,
+        "extents": segment.extents,
+        "stripes": segment.stripes,
+        "stripe_size_bytes": segment.stripe_bytes or None,
+        "areas": [
+            {"device": area.pv_path or area.lv_name, "start_extent": area.start_extent} for area in segment.areas
+        ],
+    }
