@@ -61,6 +61,8 @@ class StepFailed(StorageError):
 
     def __init__(self, completed: t.Sequence[Step], step: Step, cause: StorageError) -> None:
         self.completed, self.step, self.cause = list(completed), step, cause
+        # What was done to take back the leavings of the failed step, as sentences.
+        self.cleanup: list[str] = []
         done = "; ".join(s.summary for s in completed) or "nothing"
         super().__init__(f"{step.summary}: {cause.message}. Done before it: {done}")
 
@@ -69,6 +71,7 @@ class StepFailed(StorageError):
             **self.cause.details(),
             "failed_step": self.step.summary,
             "completed_steps": [s.summary for s in self.completed],
+            "cleanup": self.cleanup,
         }
 
 

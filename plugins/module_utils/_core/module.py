@@ -23,7 +23,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.plan impor
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-__all__ = ["CONSENT_ARGUMENT_SPEC", "Operation", "execute", "run_module", "settle"]
+__all__ = ["CONSENT_ARGUMENT_SPEC", "CleansUp", "Operation", "execute", "run_module", "settle"]
 
 CONSENT_ARGUMENT_SPEC: dict[str, t.Any] = {
     "expendable_disks": {"type": "list", "elements": "raw", "default": []},
@@ -41,6 +41,14 @@ class Operation(t.Protocol):
 
     def result(self, state: t.Any) -> dict[str, t.Any]:
         """The object as returned to the person, from a read or predicted state."""
+
+
+@t.runtime_checkable
+class CleansUp(t.Protocol):
+    """An Operation that takes back what a failed step left behind."""
+
+    def after_failure(self, runner: Runner, failed: Step) -> list[str]:
+        """Removes leavings of the failed step and tells in sentences what was done; nothing to do: an empty list."""
 
 
 def settle(runner: Runner) -> None:
@@ -61,8 +69,22 @@ def execute(operation: Operation, runner: Runner, expendable: t.Sequence[t.Any])
             return {**result, **operation.result(state)}
         if runner.check_mode:
             return {**result, **operation.result(plan.predicted)}
-        done = apply_plan(plan, runner, before_step=guard.before_step)
+        try:
+            done = apply_plan(plan, runner, before_step=guard.before_step)
+        except StepFailed as error:
+            error.cleanup = _clean_up(operation, runner, error.step)
+            raise
         return {**result, **operation.result(_verified(operation, runner, done))}
+
+
+def _clean_up(operation: Operation, runner: Runner, failed: Step) -> list[str]:
+    """The first failure is what a person must read, so an error of the cleaning is only told beside it."""
+    if not isinstance(operation, CleansUp):
+        return []
+    try:
+        return operation.after_failure(runner, failed)
+    except StorageError as error:
+        return [f"cleaning up after it failed too: {error.message}"]
 
 
 def _base_result(plan: Plan, guard: Guard) -> dict[str, t.Any]:

@@ -11,6 +11,7 @@ import dataclasses
 import shlex
 import typing as t
 
+from ansible_collections.plumbline.storage.plugins.module_utils._block.device_lock import DeviceLocks
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StepFailed, StorageError
 
 if t.TYPE_CHECKING:
@@ -25,7 +26,8 @@ class Step:
 
     C(writes) are the block devices whose present content the command overwrites: the guard looks at each before
     anything runs. C(removes) are containers (an md device, a VG, an LV) that it takes down. C(retries) is for
-    commands that udev may disturb for a moment (stop, wipe): they are tried again after settling.
+    commands that udev may disturb for a moment (stop, wipe): they are tried again after settling. C(locks) are devices
+    whose disks udev must leave alone meanwhile; consecutive steps that name a disk keep it locked between them.
     """
 
     argv: tuple[str, ...]
@@ -36,6 +38,7 @@ class Step:
     timeout_seconds: float = 600
     stdin: str | None = None
     retries: int = 0
+    locks: tuple[str, ...] = ()
 
     def shown(self) -> str:
         """The command as a person could type it."""
@@ -45,7 +48,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Steps, and the managed fields before and after. C(predicted) is the state after the steps, as the model has it."""
+    """Steps, and the managed fields before and after. C(predicted) is the state after the steps."""
 
     steps: tuple[Step, ...] = ()
     before: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
@@ -75,14 +78,16 @@ def apply_plan(plan: Plan, runner: Runner, before_step: t.Callable[[Step], None]
     C(before_step) is called before each step (the guard's last look, the ownership record).
     """
     completed: list[Step] = []
-    for step in plan.steps:
-        try:
-            if before_step is not None:
-                before_step(step)
-            _run_step(step, runner)
-        except StorageError as error:
-            raise StepFailed(completed, step, error) from error
-        completed.append(step)
+    with DeviceLocks() as locks:
+        for step in plan.steps:
+            try:
+                if before_step is not None:
+                    before_step(step)
+                locks.hold(step.locks)
+                _run_step(step, runner)
+            except StorageError as error:
+                raise StepFailed(completed, step, error) from error
+            completed.append(step)
     return completed
 
 
