@@ -10,10 +10,17 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-__all__ = ["BLANK_PROBE_BYTES", "BlankScan", "BlockNode", "BlockTree", "Signature"]
-
-# This much at each end of a device must be zero before it counts as blank.
-BLANK_PROBE_BYTES = 4 * 1024**2
+__all__ = [
+    "BlankScan",
+    "BlockNode",
+    "BlockTree",
+    "Membership",
+    "Mount",
+    "PhysicalVolume",
+    "Signature",
+    "SystemDisks",
+    "Uses",
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +89,7 @@ class BlockTree:
     """Every block device of a host. C(devno_of) tells the device number ("8:0") behind a path, links followed."""
 
     nodes: t.Mapping[str, BlockNode]
-    devno_of: t.Callable[[str], t.Optional[str]] = dataclasses.field(default=_nowhere, compare=False, repr=False)
+    devno_of: t.Callable[[str], str | None] = dataclasses.field(default=_nowhere, compare=False, repr=False)
 
     def named(self, kernel_name: str) -> BlockNode | None:
         return self.nodes.get(kernel_name)
@@ -130,14 +137,43 @@ class BlockTree:
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """One entry of C(wipefs -J): C(offset_bytes) is where the magic lies. C(set_uuid) names the container it is a member of."""
+    """One entry of C(wipefs -J). C(offset_bytes) is where its magic lies."""
 
     type: str
     offset_bytes: int
     uuid: str | None = None
     label: str | None = None
     usage: str | None = None
-    length_bytes: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Membership:
+    """That a device is part of a container, as its superblock says.
+
+    C(container) is C(md:<32 digits>), C(btrfs:<uuid>), C(zfs:<pool id>), C(bcache:<set uuid>) or C(pv:<uuid>).
+    C(expected_members) is how many members the container had when this superblock was written (None: not told);
+    only members with C(counts) count against it. The superblock with the most C(events) is the truest.
+    """
+
+    container: str
+    name: str | None = None
+    expected_members: int | None = None
+    counts: bool = True
+    events: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class PhysicalVolume:
+    """One line of C(pvs). C(path) is None for a volume that LVM misses; C(vg_name) is None for one in no VG."""
+
+    path: str | None
+    uuid: str
+    vg_name: str | None = None
+    vg_uuid: str | None = None
+    vg_lv_count: int = 0
+    vg_missing_count: int = 0
+    shared: bool = False
+    system_id: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,3 +186,39 @@ class BlankScan:
     @property
     def all_zero(self) -> bool:
         return self.first_data_offset_bytes is None
+
+
+@dataclasses.dataclass(frozen=True)
+class Mount:
+    """One mounted file system. C(namespace_of) says whose mount namespace it is in; None: the host's own."""
+
+    devno: str
+    mount_point: str
+    fstype: str
+    source: str
+    super_options: str = ""
+    namespace_of: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Uses:
+    """Who uses which block device: device number -> words for a sentence, such as C(mounted on /home)."""
+
+    by_devno: t.Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    mounts: tuple[Mount, ...] = ()
+
+    def of(self, node: BlockNode) -> tuple[str, ...]:
+        return tuple(self.by_devno.get(node.devno, ()))
+
+
+@dataclasses.dataclass(frozen=True)
+class SystemDisks:
+    """Kernel name of each disk that the running system stands on -> the first thing that does, such as C(/boot).
+
+    C(unresolved) is a sentence's end when the disk of C(/) could not be told: nothing may be destroyed then.
+    C(zfs_pools) are pools whose members are system disks too.
+    """
+
+    holds: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    unresolved: str | None = None
+    zfs_pools: tuple[str, ...] = ()

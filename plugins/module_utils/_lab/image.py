@@ -27,7 +27,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lab.guest impor
 from ansible_collections.plumbline.storage.plugins.module_utils._lab.host import is_there, locked, require_programs
 from ansible_collections.plumbline.storage.plugins.module_utils._lab.mirror import mirror_from_sources
 
-__all__ = ["BuiltImage", "build_image", "find_image", "host_mirror", "open_image"]
+__all__ = ["BuiltImage", "build_image", "find_image", "host_mirror", "images_of", "open_image", "remove_images"]
 
 _BUILD_TIMEOUT_SECONDS = 3600
 _SOURCES = ("/etc/apt/sources.list.d/*.sources", "/etc/apt/sources.list", "/etc/apt/sources.list.d/*.list")
@@ -73,6 +73,20 @@ def find_image(image: GuestImage, cache_dir: str) -> BuiltImage | None:
     """The image from the cache, None when it is not built yet."""
     directory = os.path.join(cache_dir, "images", image.key)
     return open_image(directory) if os.path.exists(os.path.join(directory, "image.json")) else None
+
+
+def images_of(guest: str, cache_dir: str) -> list[str]:
+    """Directories of all built images of a guest, sorted."""
+    pattern = os.path.join(glob.escape(cache_dir), "images", f"{guest}-*", "image.json")
+    return sorted(os.path.dirname(path) for path in glob.glob(pattern))
+
+
+def remove_images(directories: t.Iterable[str]) -> None:
+    """Removes built images from the cache."""
+    for directory in directories:
+        # Without image.json it is no image any more, also when removing is interrupted.
+        os.unlink(os.path.join(directory, "image.json"))
+        shutil.rmtree(directory)
 
 
 def host_mirror() -> str:
@@ -235,7 +249,9 @@ def build_image(image: GuestImage, cache_dir: str, mirror: str | None, runner: R
             build.install_packages()
             build.make_file_system()
             build.write_manifest()
-            os.rename(directory, os.path.join(images, image.key))
+            target = os.path.join(images, image.key)
+            shutil.rmtree(target, ignore_errors=True)
+            os.rename(directory, target)
         finally:
             if os.path.isdir(directory):
                 _remove_tree(directory)

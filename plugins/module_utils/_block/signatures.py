@@ -1,0 +1,129 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""What lies on devices: signatures by wipefs, memberships by superblock, blankness by reading."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import typing as t
+
+from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlankScan, Membership, Signature
+from ansible_collections.plumbline.storage.plugins.module_utils._block.parse import (
+    HIDDEN_VOLUME,
+    SUPERBLOCK_BYTES,
+    VOLUME_LABEL_BYTES,
+    has_volume_label,
+    md_data_offset,
+    parse_membership,
+    parse_wipefs,
+    superblock_start,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StorageError
+
+if t.TYPE_CHECKING:
+    from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
+
+__all__ = ["read_memberships", "read_signatures", "scan_blank", "scan_many"]
+
+_COLUMNS = "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL"
+_END_BYTES = 4 * 1024**2
+_SAMPLES = 64
+_SAMPLE_BYTES = 4096
+_READ_BYTES = 1024**2
+
+
+def read_signatures(runner: Runner, paths: t.Sequence[str]) -> dict[str, tuple[Signature, ...]]:
+    """Path -> signatures, for kernel paths such as C(/dev/sda). One process for all; raises StorageError when one cannot be read.
+
+    wipefs is asked because it shows all signatures; blkid shows one winner and misses a GPT left only at the end.
+    """
+    wanted = list(dict.fromkeys(paths))
+    if not wanted:
+        return {}
+    result = runner.query(["wipefs", "-J", "-O", _COLUMNS, *wanted], timeout=300)
+    found = parse_wipefs(result.stdout)
+    # wipefs names a device by the last part of its path.
+    return {path: found.get(os.path.basename(path), ()) for path in wanted}
+
+
+def read_memberships(path: str, signatures: t.Iterable[Signature]) -> tuple[Membership, ...]:
+    """The containers that a device is a member of, each once."""
+    found: dict[str, Membership] = {}
+    for signature in signatures:
+        start = superblock_start(signature)
+        block = None if start is None else _read_at(path, start, SUPERBLOCK_BYTES)
+        if signature.type == "linux_raid_member" and _holds_volume(path, block):
+            found[HIDDEN_VOLUME.container] = HIDDEN_VOLUME
+        membership = parse_membership(signature, block)
+        if membership is not None:
+            found.setdefault(membership.container, membership)
+    return tuple(found.values())
+
+
+def scan_blank(path: str) -> BlankScan:
+    """Reads the first and last 4 MiB and 64 samples between. Raises StorageError when the device cannot be read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise StorageError(f"could not open {path} to see whether it is blank: {error.strerror}") from error
+    try:
+        size = os.lseek(fd, 0, os.SEEK_END)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+        for offset, length in _extents(size):
+            data = os.pread(fd, length, offset)
+            if data.count(0) != length:
+                first = next((i for i, byte in enumerate(data) if byte), len(data))
+                return BlankScan(size, offset + first)
+        return BlankScan(size)
+    except OSError as error:
+        raise StorageError(f"could not read {path} to see whether it is blank: {error.strerror}") from error
+    finally:
+        os.close(fd)
+
+
+def scan_many(paths: t.Sequence[str]) -> dict[str, BlankScan]:
+    """C(scan_blank) of several devices side by side: disks are slow, and each waits for itself."""
+    if not paths:
+        return {}
+    with concurrent.futures.ThreadPoolExecutor(max_workers=min(16, len(paths))) as pool:
+        return dict(zip(paths, pool.map(scan_blank, paths)))
+
+
+def _extents(size: int) -> list[tuple[int, int]]:
+    """(offset, length) of what is read: both ends in pieces of 1 MiB, then samples spread evenly between."""
+    head_end, tail_start = min(size, _END_BYTES), max(0, size - _END_BYTES)
+    ranges = [(0, head_end), (max(head_end, tail_start), size)]
+    pieces = []
+    for start, end in ranges:
+        pieces.extend((at, min(_READ_BYTES, end - at)) for at in range(start, end, _READ_BYTES))
+    between = tail_start - head_end
+    if between > _SAMPLES * _SAMPLE_BYTES:
+        step = between // (_SAMPLES + 1)
+        starts = [(head_end + step * n) // _SAMPLE_BYTES * _SAMPLE_BYTES for n in range(1, _SAMPLES + 1)]
+        pieces.extend((start, _SAMPLE_BYTES) for start in starts)
+    elif between > 0:
+        pieces.append((head_end, between))
+    return pieces
+
+
+def _holds_volume(path: str, superblock: bytes | None) -> bool:
+    start = md_data_offset(superblock)
+    return start is not None and has_volume_label(_read_at(path, start, VOLUME_LABEL_BYTES))
+
+
+def _read_at(path: str, offset: int, length: int) -> bytes | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return os.pread(fd, length, offset)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)

@@ -1,0 +1,279 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""Facts in, refusals out. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode
+from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_facts import (
+    Closure,
+    HostFacts,
+    closure_of,
+    is_ours,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_words import (
+    Refusal,
+    content_of,
+    join_words,
+    node_words,
+)
+
+__all__ = ["Removal", "Request", "Target", "judge_content", "judge_use", "needs_scan", "wanted_disks"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A device that a plan overwrites. C(asked) is what for, such as C(create the array /dev/md/data)."""
+
+    node: BlockNode
+    asked: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Removal:
+    """A container that a plan takes down: its devices (none when it is not active) and the devices it lies on."""
+
+    key: str
+    products: tuple[BlockNode, ...]
+    members: tuple[BlockNode, ...]
+    asked: str
+    lv_count: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """All that a plan asks of existing devices."""
+
+    targets: tuple[Target, ...] = ()
+    removals: tuple[Removal, ...] = ()
+
+    def goes_down(self, node: BlockNode) -> bool:
+        """True when this active device is taken down by the same plan."""
+        return any(product.kernel_name == node.kernel_name for removal in self.removals for product in removal.products)
+
+
+def judge_use(facts: HostFacts, request: Request) -> list[Refusal]:
+    """Refusals that no consent lifts: use, system disks, read-only, disks that cannot be told apart."""
+    refusals = []
+    if (request.targets or request.removals) and facts.system.unresolved:
+        refusals.append(Refusal(
+            f"it cannot be told which disks this system runs on: {facts.system.unresolved}; nothing can be overwritten "
+            "or taken down safely."
+        ))
+    for target in request.targets:
+        reasons = [
+            *_system_reasons(facts, [target.node]),
+            *_use_reasons(facts, request, [target.node]),
+            *_kind_reasons(facts, target.node),
+        ]
+        refusals.extend(_refused(facts, target.asked, target.node, reasons))
+    for removal in request.removals:
+        reasons = [
+            *_system_reasons(facts, [*removal.products, *removal.members]),
+            *_use_reasons(facts, request, removal.products, removed=True),
+        ]
+        refusals.extend(Refusal(f"asked to {removal.asked}, but {reason}.") for reason in dict.fromkeys(reasons))
+    return refusals
+
+
+def _refused(facts: HostFacts, asked: str, node: BlockNode, reasons: t.Iterable[str]) -> list[Refusal]:
+    where = node_words(facts, node)
+    return [
+        Refusal(f"asked to {asked}, which would overwrite {where}, but {reason}.") for reason in dict.fromkeys(reasons)
+    ]
+
+
+def _system_reasons(facts: HostFacts, nodes: t.Iterable[BlockNode]) -> list[str]:
+    disks = {disk.kernel_name for node in nodes for disk in facts.tree.disks_under(node)}
+    return [
+        f"{name} holds {facts.system.holds[name]} of the running system and is never usable"
+        for name in sorted(disks)
+        if name in facts.system.holds
+    ]
+
+
+def _use_reasons(
+    facts: HostFacts, request: Request, nodes: t.Sequence[BlockNode], removed: bool = False
+) -> list[str]:
+    reasons = []
+    for top in nodes:
+        users = facts.tree.users_of(top)
+        # What holds the disk of a partition as a whole holds the partition.
+        held = [holder for lower in facts.tree.below(top) if top.kind == "partition" for holder in
+                facts.tree.above(lower) if holder.kind in ("md", "dm")]
+        for node in (top, *users, *held):
+            name = "it" if node is top and not removed else node_words(facts, node)
+            reasons.extend(f"{name} is {use}" for use in facts.uses.of(node))
+            if node is not top and node.kind in ("md", "dm", "bcache", "unknown") and not request.goes_down(node):
+                reasons.append(_holder_words(facts, node))
+        if top.read_only and not removed:
+            reasons.append("it is read-only")
+        if not reasons and top.kernel_name in facts.busy and not [user for user in users if request.goes_down(user)]:
+            name = "it" if not removed else node_words(facts, top)
+            reasons.append(f"{name} is in use by the kernel (an exclusive open is refused)")
+    return reasons
+
+
+def _holder_words(facts: HostFacts, node: BlockNode) -> str:
+    if node.kind == "md":
+        state = "" if node.size_bytes else ", which is not complete (stop it with mdadm --stop)"
+        return f"it is part of the active array {node.kernel_name}{state}"
+    if node.is_lvm:
+        return f"it is in use by the active logical volume {node_words(facts, node)}"
+    if (node.dm_uuid or "").startswith("mpath-"):
+        return f"it is a path of the multipath map {node.dm_name}; use /dev/mapper/{node.dm_name}"
+    return f"it is in use by {node_words(facts, node)}"
+
+
+def _kind_reasons(facts: HostFacts, node: BlockNode) -> list[str]:
+    reasons = []
+    for bottom in facts.tree.disks_under(node):
+        disk = facts.disks.get(bottom.kernel_name)
+        if disk is None or disk.device_kind == "unknown":
+            reasons.append(f"{bottom.kernel_name} is of a kind ({bottom.kind}) whose identity cannot be told")
+        elif disk.duplicate_wwn and not _through_multipath(facts, node):
+            twins = [other.kernel_name for other in facts.disks.values() if other.wwn == disk.wwn and other is not disk]
+            reasons.append(
+                f"{join_words(sorted(twins))} shows the same WWN {disk.wwn}: it is one LUN on several paths, "
+                "usable only through its multipath map"
+            )
+    return reasons
+
+
+def _through_multipath(facts: HostFacts, node: BlockNode) -> bool:
+    return any((lower.dm_uuid or "").startswith("mpath-") for lower in (node, *facts.tree.everything_under(node)))
+
+
+def wanted_disks(facts: HostFacts, closure: Closure) -> list[str]:
+    """Kernel names of the disks in a closure that consent does not cover."""
+    covered = [name for name, disk in facts.disks.items() if facts.consent.covers(disk)]
+    return [name for name in closure.disks if name not in covered]
+
+
+def needs_scan(facts: HostFacts, request: Request) -> list[BlockNode]:
+    """Devices without a signature on unlisted disks: only reading them tells whether they are blank."""
+    wanted: dict[str, BlockNode] = {}
+    emptied = _emptied(facts, request)
+    products = [product for removal in request.removals for product in removal.products if product.size_bytes]
+    for node in (*(target.node for target in request.targets), *products):
+        going = [user for user in facts.tree.users_of(node) if request.goes_down(user)]
+        bare = not facts.signatures.get(node.kernel_name) and not going
+        if bare and not is_ours(facts, node) and wanted_disks(facts, closure_of(facts, [node])):
+            wanted[node.kernel_name] = node
+    return [node for name, node in wanted.items() if name not in facts.scans and name not in emptied]
+
+
+def judge_content(facts: HostFacts, request: Request) -> list[Refusal]:
+    """Refusals for content that is not listed as expendable."""
+    refusals = []
+    for removal in request.removals:
+        if not _is_empty(facts, removal):
+            refusals.extend(_judge_removal(facts, removal))
+    but = _emptied(facts, request)
+    for target in request.targets:
+        refusals.extend(_judge_target(facts, target, but, request))
+    return refusals
+
+
+def _judge_target(facts: HostFacts, target: Target, but: t.Container[str], request: Request) -> list[Refusal]:
+    closure = closure_of(facts, [target.node])
+    found = _found(facts, closure, but)
+    scan = facts.scans.get(target.node.kernel_name)
+    if not found and scan is not None and not scan.all_zero:
+        found = [f"unrecognised data (the first at byte {scan.first_data_offset_bytes})"]
+    if not found:
+        return []
+    here = node_words(facts, target.node)
+    opening = f"asked to {target.asked}, which would overwrite {here}, but it holds {join_words(found)}"
+    return _lost(facts, closure, opening, request)
+
+
+def _judge_removal(facts: HostFacts, removal: Removal) -> list[Refusal]:
+    nodes = [*removal.products, *removal.members]
+    closure = closure_of(facts, nodes)
+    found = [words for node in closure.lost for words in content_of(facts, node, but=(removal.key,))]
+    what = f"it holds {join_words(list(dict.fromkeys(found)))}" if found else "what it holds cannot be seen or is not blank"
+    return _lost(facts, closure, f"asked to {removal.asked}, but {what}")
+
+
+def _found(facts: HostFacts, closure: Closure, but: t.Container[str]) -> list[str]:
+    """What lies on the target and on everything that stands on it; where on, when it is not the target itself."""
+    words = []
+    for position, node in enumerate(closure.lost):
+        if is_ours(facts, node):
+            continue
+        for text in content_of(facts, node, but):
+            words.append(text if position == 0 else f"{text} on {node_words(facts, node)}")
+    return list(dict.fromkeys(words))
+
+
+def _lost(
+    facts: HostFacts, closure: Closure, opening: str, request: Request | None = None
+) -> list[Refusal]:
+    """Consent for every disk in the closure, and every member found; else refusals."""
+    refusals = [Refusal(f"{opening}, and {clause}.") for clause in closure.missing]
+    system = [name for name in closure.disks if name in facts.system.holds]
+    pools = [key for key in closure.containers if _is_system_pool(facts, key)]
+    if system or pools:
+        refusals.append(Refusal(f"{opening}, which belongs to what the running system stands on."))
+    refusals.extend(Refusal(f"{opening}, and {clause}.") for clause in _foreign_groups(facts, closure))
+    unlisted = wanted_disks(facts, closure)
+    if unlisted:
+        disks = tuple(facts.disks[name] for name in unlisted if name in facts.disks)
+        also = [node.shown() for node in disks if node.kernel_name != closure.lost[0].kernel_name]
+        own = closure.lost[0].kernel_name in unlisted or closure.lost[0].parent in unlisted
+        rest = f"; with it goes what it shares with {join_words(also)}" if also and _shares(closure) else ""
+        listed = "" if own or not also else ", which is not listed as expendable"
+        refusals.append(Refusal(f"{opening}{rest}{listed}.", disks))
+    return refusals
+
+
+def _shares(closure: Closure) -> bool:
+    return bool(closure.containers)
+
+
+def _is_system_pool(facts: HostFacts, key: str) -> bool:
+    if not key.startswith("zfs:"):
+        return False
+    names = {m.name for items in facts.memberships.values() for m in items if m.container == key}
+    return bool(names & set(facts.system.zfs_pools))
+
+
+def _foreign_groups(facts: HostFacts, closure: Closure) -> list[str]:
+    clauses = []
+    for volume in facts.volumes or ():
+        if f"vg:{volume.vg_uuid}" not in closure.containers:
+            continue
+        if volume.shared:
+            clauses.append(f"the volume group {volume.vg_name} is shared with other hosts")
+        elif volume.system_id and volume.system_id != facts.system_id:
+            clauses.append(f"the volume group {volume.vg_name} belongs to another host ({volume.system_id})")
+    return list(dict.fromkeys(clauses))
+
+
+def _is_empty(facts: HostFacts, removal: Removal) -> bool:
+    """True for a container that holds nothing: no logical volume, no signature, and no other data where it was read."""
+    if removal.lv_count is not None:
+        return removal.lv_count == 0
+    if not removal.products:
+        return False
+    for product in removal.products:
+        if is_ours(facts, product):
+            continue
+        if not product.size_bytes or facts.signatures.get(product.kernel_name) or facts.tree.above(product):
+            return False
+        scan = facts.scans.get(product.kernel_name)
+        if scan is not None and not scan.all_zero:
+            return False
+    return True
+
+
+def _emptied(facts: HostFacts, request: Request) -> frozenset[str]:
+    """Containers that the plan takes down and that hold nothing: being a member of one is no content."""
+    return frozenset(removal.key for removal in request.removals if _is_empty(facts, removal))

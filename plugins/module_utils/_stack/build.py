@@ -1,0 +1,270 @@
+# Copyright (c) 2026, plumbline.storage contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# This file is private to the collection.
+
+"""Builds and removes stacks on this host: reads the world, lets the pure part plan, asks the guard, applies, verifies."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import typing as t
+import uuid as uuidlib
+
+from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode, BlockTree
+from ansible_collections.plumbline.storage.plugins.module_utils._block.sysfs import read_text
+from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree
+from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
+from ansible_collections.plumbline.storage.plugins.module_utils._core.consent import Consent
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused, VerifyFailed
+from ansible_collections.plumbline.storage.plugins.module_utils._core.guard import Guard
+from ansible_collections.plumbline.storage.plugins.module_utils._core.module import settle
+from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, apply_plan
+from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity
+from ansible_collections.plumbline.storage.plugins.module_utils._disk.read import read_disks
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe import level_name
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvmState
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read import kernel_path, read_lvm
+from ansible_collections.plumbline.storage.plugins.module_utils._md.read import (
+    personality_problem,
+    read_arrays,
+    read_superblocks,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._partition.read import read_table
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import (
+    Built,
+    World,
+    compose_layers,
+    compose_regions,
+    top_path,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import StackDescription
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.record import (
+    StackRecord,
+    delete_record,
+    write_record,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.removal import (
+    compose_region_removal,
+    compose_removal,
+    unassembled_arrays,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.settings import (
+    Setting,
+    active_word,
+    setting_file,
+    setting_step,
+    wanted_settings,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.read import read_xfs
+
+__all__ = ["StackBuilder", "fresh_uuid"]
+
+
+def fresh_uuid() -> str:
+    return str(uuidlib.uuid4())
+
+
+def disk_geometry(disk: DiskIdentity) -> DeviceGeometry:
+    """A whole disk as the layer above sees it."""
+    return DeviceGeometry(
+        path=disk.device_path,
+        size_bytes=disk.capacity_bytes,
+        logical_sector_bytes=disk.logical_sector_size_bytes,
+        physical_sector_bytes=disk.physical_sector_size_bytes,
+    )
+
+
+class StackBuilder:
+    """Works on one set of disks. C(consent) is what the person listed; what a record names as ours needs no more."""
+
+    def __init__(self, runner: Runner, consent: Consent, disks: t.Sequence[DiskIdentity] = ()) -> None:
+        self.runner, self.consent, self.disks = runner, consent, tuple(disks)
+        self.warnings: list[str] = []
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def read_ground(self) -> World:
+        """The disks and their partition tables."""
+        disks = tuple(disk_geometry(disk) for disk in self.disks)
+        return World(disks=disks, tables=tuple(read_table(self.runner, disk.path) for disk in disks))
+
+    def read_layers(self, record: StackRecord, stack: StackDescription | None) -> World:
+        """Arrays, LVM and the file system of a stack, as far as it has them. Few processes."""
+        tree = read_tree()
+        arrays = tuple(read_arrays(self.runner, tree)) if record.arrays else ()
+        lvm = read_lvm(self.runner) if record.groups else LvmState()
+        problems: dict[str, str] = {}
+        paths = {
+            f"/dev/md/{name}": array.kernel_path
+            for name in record.array_names.values()
+            for array in arrays
+            if array.uuid in record.arrays.values() and array.name == name
+        }
+        filesystems = {}
+        if stack is not None:
+            for layer in stack.layers:
+                if layer.kind == "md" and not arrays:
+                    level = level_name(layer.options["level"])
+                    problem = personality_problem(self.runner, level)
+                    problems.update({level: problem} if problem else {})
+            top = top_path(stack, record)
+            if top is not None and record.filesystem is not None:
+                real = paths.get(top, top)
+                filesystems[real] = read_xfs(self.runner, real) if os.path.exists(real) else None
+        return World(arrays=arrays, lvm=lvm, filesystems=filesystems, kernel_paths=paths, personality_problems=problems)
+
+    def region_nodes(self, record: StackRecord, tree: BlockTree | None = None) -> list[BlockNode]:
+        """The regions of a record that the kernel shows."""
+        nodes = (tree or read_tree()).nodes.values()
+        return [node for uuid in record.partitions for node in nodes if node.partition_uuid == uuid]
+
+    # --- building ------------------------------------------------------------------------------------------------
+
+    def plan_regions(self, record: StackRecord) -> tuple[Plan, tuple[DeviceGeometry, ...]]:
+        return compose_regions(record, self.read_ground())
+
+    def make_regions(self, record: StackRecord) -> tuple[DeviceGeometry, ...]:
+        """Makes the regions on listed disks; whatever was on these disks is taken down and lost. Returns them as devices."""
+        guard = self._guard(record)
+        guard.check_disks([disk.device_path for disk in self.disks], purpose="make a stack of")
+        clear = Plan(
+            tuple(guard.clearing_steps([disk.device_path for disk in self.disks], keep=frozenset(record.partitions)))
+        )
+        if clear.changed:
+            write_record(record)
+            apply_plan(clear, self.runner, before_step=guard.before_step)
+            settle(self.runner)
+        plan, regions = self.plan_regions(record)
+        if plan.changed:
+            guard.check(plan)
+            write_record(record)
+            apply_plan(plan, self.runner, before_step=guard.before_step)
+            settle(self.runner)
+            plan, regions = self.plan_regions(record)
+            _refuse_rest(plan, "the regions")
+        return regions
+
+    def build(
+        self,
+        stack: StackDescription,
+        record: StackRecord,
+        regions: t.Sequence[DeviceGeometry],
+        usable_bytes: int | None,
+    ) -> tuple[Built, bool]:
+        """Builds what is missing of a stack and verifies the whole by reading it again. Returns it, and whether anything changed."""
+        built = compose_layers(stack, record, regions, self.read_layers(record, stack), usable_bytes)
+        self.warnings += [text for text in built.plan.warnings if text not in self.warnings]
+        changed = built.plan.changed
+        if changed:
+            guard = self._guard(record)
+            guard.check(built.plan)
+            write_record(record)
+            apply_plan(built.plan, self.runner, before_step=guard.before_step)
+            settle(self.runner)
+            built = compose_layers(stack, record, regions, self.read_layers(record, stack), usable_bytes)
+            _refuse_rest(built.plan, f"stack {stack.name}")
+        return built, self._apply_settings(stack, record, built) or changed
+
+    def _apply_settings(self, stack: StackDescription, record: StackRecord, built: Built) -> bool:
+        differing = self.differing_settings(stack, built)
+        before = [
+            (setting_file(name, setting.name), found)
+            for name, setting, found in differing
+            if setting.device in self._disk_paths()
+        ]
+        if before:
+            known = {path for path, _ in record.settings_before}
+            kept = (*record.settings_before, *(entry for entry in before if entry[0] not in known))
+            write_record(dataclasses.replace(record, settings_before=kept))
+        steps = tuple(setting_step(name, setting) for name, setting, _ in differing)
+        apply_plan(Plan(steps), self.runner)
+        return bool(steps)
+
+    def _disk_paths(self) -> list[str]:
+        return [disk.device_path for disk in self.disks]
+
+    def differing_settings(self, stack: StackDescription, built: Built) -> list[tuple[str, Setting, str]]:
+        """Settings whose present value is another one: kernel name, setting, present value."""
+        differing = []
+        for setting in wanted_settings(stack, built.devices, self._disk_paths()):
+            name = os.path.basename(kernel_path(setting.device))
+            found = read_text(setting_file(name, setting.name))
+            if found is None:
+                raise PlanRefused(f"{setting.name} was asked for {setting.device}, which does not have this setting")
+            if active_word(found) != setting.value:
+                differing.append((name, setting, active_word(found)))
+        return differing
+
+    # --- removing ------------------------------------------------------------------------------------------------
+
+    def remove(self, record: StackRecord) -> bool:
+        """Removes the layers of a record, and its regions unless they outlive it. Returns whether anything was there."""
+        guard = self._guard(record)
+        nodes = self.region_nodes(record)
+        world = self.read_layers(record, None)
+        if unassembled_arrays(record, world) and nodes:
+            world = self._assemble(record, world, [node.path for node in nodes])
+        plan = compose_removal(record, world, [node.path for node in nodes])
+        guard.check(plan)
+        apply_plan(plan, self.runner, before_step=guard.before_step)
+        settle(self.runner)
+        self._restore_settings(record)
+        if not record.keeps_regions:
+            self._remove_regions(record, guard)
+        delete_record(record.id)
+        return plan.changed
+
+    def _assemble(self, record: StackRecord, world: World, regions: list[str]) -> World:
+        """Brings up arrays that lie there in pieces, so that what is inside them can be wiped too."""
+        present = {block.uuid for block in read_superblocks(self.runner, regions)}
+        lying = [layer for layer in unassembled_arrays(record, world) if record.arrays[layer] in present]
+        for array in world.arrays:
+            if array.uuid in record.arrays.values() and not array.active:
+                self.runner.change(["mdadm", "--stop", array.kernel_path], ok=None)
+        for layer in lying:
+            name, uuid = record.array_names[layer], record.arrays[layer]
+            self.runner.change(["mdadm", "--assemble", "--run", f"/dev/md/{name}", f"--uuid={uuid}", *regions], ok=None)
+        if not lying:
+            return world
+        settle(self.runner)
+        return self.read_layers(record, None)
+
+    def _restore_settings(self, record: StackRecord) -> None:
+        for path, value in record.settings_before:
+            if os.path.exists(path):
+                self.runner.change(["tee", path], stdin=f"{value}\n", ok=None)
+
+    def _remove_regions(self, record: StackRecord, guard: Guard) -> None:
+        self.disks = self.disks or self._recorded_disks(record)
+        plan = compose_region_removal(record, self.read_ground())
+        guard.check(plan)
+        apply_plan(plan, self.runner, before_step=guard.before_step)
+        settle(self.runner)
+
+    def _recorded_disks(self, record: StackRecord) -> tuple[DiskIdentity, ...]:
+        """The disks of a record, found by their names; one that is gone cannot be cleaned and is told of."""
+        present = read_disks(read_tree())
+        found = []
+        for entry in record.disks:
+            match = [disk for disk in present if set(disk.names()) & set(entry["names"])]
+            if len(match) == 1:
+                found.append(match[0])
+            else:
+                self.warnings.append(
+                    f"disk {'/'.join(entry['names'])} of stack {record.id} is not there; its region was not removed"
+                )
+        return tuple(found)
+
+    def _guard(self, record: StackRecord) -> Guard:
+        return Guard(self.runner, self.consent, ours=record.container_ids())
+
+
+def _refuse_rest(plan: Plan, what: str) -> None:
+    if plan.changed:
+        left = "; ".join(step.summary for step in plan.steps)
+        raise VerifyFailed(
+            f"{what} was made without an error, but reading again shows that this is still to do: {left}"
+        )
