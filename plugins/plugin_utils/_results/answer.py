@@ -57,10 +57,10 @@ def verdict(comparison: Comparison | None, margin: float) -> str:
     return f"{comparison.kind}, {format_p(comparison.p_holm)}"
 
 
-def _percents(comparison: Comparison) -> str:
-    """The size of a difference with its interval, such as C(38 % … [35 ... 41]); the word goes between."""
-    ratio, interval = comparison.ratio or 1.0, comparison.ratio_interval
-    return f"{format_percent(1 - ratio)} %|{_bracket(interval, ratio)}"
+def _percents(comparison: Comparison) -> tuple[str, str]:
+    """The size of a difference and its interval, such as C(38 %) and C( [35 ... 41]); the word goes between."""
+    ratio = comparison.ratio or 1.0
+    return f"{format_percent(1 - ratio)} %", _bracket(comparison.ratio_interval, ratio)
 
 
 def _bracket(interval: Interval | None, ratio: float) -> str:
@@ -68,12 +68,13 @@ def _bracket(interval: Interval | None, ratio: float) -> str:
         return ""
     sign = -1 if ratio < 1 else 1
     ends = sorted((sign * (interval.low - 1), sign * (interval.high - 1)))
-    return " [" + " ... ".join(("-" if end < 0 else "") + format_percent(end) for end in ends) + "]"
+    digits = 0 if abs(1 - ratio) >= 0.0995 else 1
+    return f" [{ends[0] * 100:.{digits}f} ... {ends[1] * 100:.{digits}f}]"
 
 
 def _effect(workload: WorkloadSummary, comparison: Comparison, subject: str) -> str:
     """Such as C(buffered reads through it are 38 % slower [35 ... 41])."""
-    size, bracket = _percents(comparison).split("|")
+    size, bracket = _percents(comparison)
     if workload.metric in _RATES:
         return f"{subject} are {size} {comparison.kind}{bracket}"
     noun = metric_of(workload.metric).noun
@@ -101,11 +102,9 @@ def stack_answer(summary: Summary, host: HostSummary, stack: str) -> str:
         said.append(f"{title} costs nothing measurable in {names('equivalent')} ({within})")
     for workload, comparison in found.get("slower", []) + found.get("faster", []):
         said.append(_effect(workload, comparison, f"{workload_title(run, workload.name)} through {through()}"))
-    for workload, comparison in found.get("inconclusive", []):
-        ratio = f"{comparison.ratio:.3f}{_ratio_bracket(comparison.ratio_interval)}"
-        said.append(
-            f"for {workload_title(run, workload.name)} through {through()} neither a difference nor equivalence is shown (ratio {ratio})"
-        )
+    if "inconclusive" in found:
+        each = [f"{workload_title(run, w.name)} (ratio {_ratio_text(c)})" for w, c in found["inconclusive"]]
+        said.append(f"neither a difference nor equivalence is shown for {join_words(each)} through {through()}")
     if "too_few_blocks" in found:
         more = max(c.blocks_needed for _w, c in found["too_few_blocks"])
         blocks = "block" if more == 1 else "blocks"
@@ -115,8 +114,9 @@ def stack_answer(summary: Summary, host: HostSummary, stack: str) -> str:
     return " ".join(sentence(text) + "." for text in said)
 
 
-def _ratio_bracket(interval: Interval | None) -> str:
-    return f" [{interval.low:.3f} ... {interval.high:.3f}]" if interval else ""
+def _ratio_text(comparison: Comparison) -> str:
+    interval = comparison.ratio_interval
+    return f"{comparison.ratio:.3f}" + (f" [{interval.low:.3f} ... {interval.high:.3f}]" if interval else "")
 
 
 def host_answer(summary: Summary, host: HostSummary) -> list[str]:
@@ -165,10 +165,10 @@ def headline(summary: Summary) -> str:
         if stack != summary.baseline:
             parts = _grouped(summary, measured, stack)
             clauses.append(f"{stack_title(summary.run, stack)} {join_words(parts, 'and')}")
-    where = f" on all {len(measured)} hosts" if len(measured) > 1 else ""
+    where = f" on {len(measured)} hosts" if len(measured) > 1 else ""
+    if where and _unanimous(summary, measured):
+        where = " on both hosts" if len(measured) == 2 else f" on all {len(measured)} hosts"
     lead = f"Compared with {stack_title(summary.run, summary.baseline)}"
-    if len(measured) > 1 and not _unanimous(summary, measured):
-        where = f" on {len(measured)} hosts"
     return f"{lead}{where}, {'; '.join(clauses)}."
 
 
@@ -212,7 +212,7 @@ def _kind_text(kind: str, rows: list[tuple[str, WorkloadSummary, Comparison]]) -
         return "costs nothing measurable"
     if kind in ("slower", "faster"):
         if len(rows) == 1:
-            size, bracket = _percents(rows[0][2]).split("|")
+            size, bracket = _percents(rows[0][2])
             return f"is {size} {kind}{bracket}"
         sizes = sorted(abs(1 - (c.ratio or 1)) for _h, _w, c in rows)
         low, high = format_percent(sizes[0]), format_percent(sizes[-1])
@@ -220,8 +220,3 @@ def _kind_text(kind: str, rows: list[tuple[str, WorkloadSummary, Comparison]]) -
     if kind == "inconclusive":
         return "shows neither a difference nor equivalence"
     return "has too few blocks for a verdict"
-
-
-def list_of_texts(values: t.Iterable[str]) -> str:
-    """Texts as one paragraph."""
-    return " ".join(values)

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import typing as t
 
@@ -38,6 +39,7 @@ from ansible_collections.plumbline.storage.plugins.plugin_utils._results.wording
 __all__ = ["cell_texts", "count_text", "host_line", "host_text", "terminal_text", "workload_metric"]
 
 _WIDTH = 118
+_WHOLE = re.compile(r"\[[^\]]*\]|Cure: .*$")
 
 
 def count_text(count: int, noun: str) -> str:
@@ -88,7 +90,12 @@ def _table(summary: Summary, host: HostSummary) -> list[str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    """Lines of the terminal's width; an interval or a command to copy is never broken."""
+    whole = _WHOLE.sub(lambda found: found.group(0).replace(" ", "\0"), text)
+    lines = textwrap.wrap(
+        whole, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\0", " ") for line in lines]
 
 
 def host_text(summary: Summary, host: HostSummary) -> str:
