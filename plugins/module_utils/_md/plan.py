@@ -123,7 +123,7 @@ def _refuse_differences(
     hint = f" ({state.degraded} of its {state.raid_devices} members are missing)" if state.degraded else ""
     raise PlanRefused(
         f"the array {state.label} exists on {', '.join(state.member_paths())}{hint} and differs in what cannot "
-        f"be changed in place: {listed}. Nothing was changed; correct the wish, or remove the array first (state: absent)"
+        f"be changed in place: {listed}. Nothing was changed; correct the wish, or remove the array with state: absent"
     )
 
 
