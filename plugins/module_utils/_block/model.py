@@ -51,10 +51,16 @@ class BlockNode:
     loop_backing_file: str | None = None
     read_only: bool = False
     removable: bool = False
+    suspended: bool = False
     rotational: bool | None = None
     logical_sector_bytes: int = 512
     physical_sector_bytes: int = 512
     sysfs_path: str = ""
+
+    @property
+    def readable(self) -> bool:
+        """False for what has no content to look at, or would hang whoever reads it."""
+        return self.size_bytes > 0 and not self.suspended and self.kind not in ("rom", "ram", "zram")
 
     @property
     def is_lvm(self) -> bool:

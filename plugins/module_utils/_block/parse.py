@@ -86,7 +86,9 @@ def parse_membership(signature: Signature, superblock: bytes | None) -> Membersh
         return Membership(f"btrfs:{signature.uuid}", signature.label, devices)
     if signature.type == "bcache":
         known = superblock is not None and len(superblock) >= _BCACHE_SET_OFFSET + 16
-        uuid = superblock[_BCACHE_SET_OFFSET : _BCACHE_SET_OFFSET + 16].hex() if known and superblock else signature.uuid
+        uuid = (
+            superblock[_BCACHE_SET_OFFSET : _BCACHE_SET_OFFSET + 16].hex() if known and superblock else signature.uuid
+        )
         return Membership(f"bcache:{uuid}")
     if signature.type == "zfs_member":
         return Membership(f"zfs:{signature.uuid}", signature.label)

@@ -98,7 +98,7 @@ def _extents(size: int) -> list[tuple[int, int]]:
     """(offset, length) of what is read: both ends in pieces of 1 MiB, then samples spread evenly between."""
     head_end, tail_start = min(size, _END_BYTES), max(0, size - _END_BYTES)
     ranges = [(0, head_end), (max(head_end, tail_start), size)]
-    pieces = []
+    pieces: list[tuple[int, int]] = []
     for start, end in ranges:
         pieces.extend((at, min(_READ_BYTES, end - at)) for at in range(start, end, _READ_BYTES))
     between = tail_start - head_end

@@ -90,9 +90,7 @@ def _btrfs_devices(mount: Mount, sysfs_root: str) -> list[str]:
     return [] if source is None else [source]
 
 
-def _overlay_devices(
-    mount: Mount, mounts: t.Sequence[Mount], tree: BlockTree, sysfs_root: str
-) -> list[str] | None:
+def _overlay_devices(mount: Mount, mounts: t.Sequence[Mount], tree: BlockTree, sysfs_root: str) -> list[str] | None:
     """An overlay stands on the file systems that hold its directories; all of them must be known."""
     found: list[str] = []
     directories = re.findall(r"(?:lowerdir\+?|upperdir|workdir)=([^,]+)", mount.super_options)
@@ -117,7 +115,7 @@ def _mount_holding(directory: str, mounts: t.Sequence[Mount]) -> Mount | None:
 
 
 def _swap_and_resume(proc_root: str, sysfs_root: str) -> list[tuple[str, str]]:
-    found = []
+    found: list[tuple[str, str]] = []
     for path, kind in parse_swaps(read_all(f"{proc_root}/swaps") or ""):
         devnos = [devno_of_path(path)] if kind == "partition" else _device_of_file(path)
         found.extend((devno, "swap") for devno in devnos if devno is not None)

@@ -78,6 +78,7 @@ def _read_node(link: str, name: str, partition_uuids: dict[str, str]) -> BlockNo
         loop_backing_file=read_text(os.path.join(directory, "loop/backing_file")),
         read_only=read_int(os.path.join(directory, "ro")) == 1 or read_int(os.path.join(whole, "ro")) == 1,
         removable=read_int(os.path.join(whole, "removable")) == 1,
+        suspended=read_int(os.path.join(directory, "dm/suspended")) == 1,
         rotational=None if rotational is None else rotational == 1,
         logical_sector_bytes=read_int(os.path.join(whole, "queue/logical_block_size")) or _SECTOR_BYTES,
         physical_sector_bytes=read_int(os.path.join(whole, "queue/physical_block_size")) or _SECTOR_BYTES,

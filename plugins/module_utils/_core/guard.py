@@ -7,53 +7,263 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import typing as t
 
+from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode, BlockTree
+from ansible_collections.plumbline.storage.plugins.module_utils._block.signatures import (
+    read_memberships,
+    read_signatures,
+    scan_many,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._block.sysfs import devno_of_path
+from ansible_collections.plumbline.storage.plugins.module_utils._block.system import read_system_disks
 from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree
+from ansible_collections.plumbline.storage.plugins.module_utils._block.use import exclusive_open_fails, read_uses
+from ansible_collections.plumbline.storage.plugins.module_utils._block.volume_groups import (
+    local_system_id,
+    read_physical_volumes,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._core.consent import Consent
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
+from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_clear import takedown_steps, wipe_steps
+from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_facts import (
+    Closure,
+    HostFacts,
+    closure_of,
+    container_key,
+    containers_of,
+    is_ours,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_judge import (
+    Request,
+    judge_content,
+    judge_disks,
+    judge_use,
+    needs_scan,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_request import request_of
+from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_words import Refusal, compose
+from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity
-from ansible_collections.plumbline.storage.plugins.module_utils._disk.read import read_disks
+from ansible_collections.plumbline.storage.plugins.module_utils._disk.read import read_disk, read_disks
 
 if t.TYPE_CHECKING:
     from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
-    from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 
 __all__ = ["Guard"]
 
+_LVMLOCKD_SOCKET = "/run/lvm/lvmlockd.socket"
+
 
 class Guard:
-    """Judges plans on this host. C(ours) are containers of our own: md:<uuid>, vg:<name or uuid>, partuuid:<uuid>."""
+    """Judges plans on this host.
 
-    def __init__(self, runner: Runner, consent: Consent, ours: frozenset[str] = frozenset()) -> None:
-        self.runner, self.consent, self.ours = runner, consent, ours
+    C(ours) are containers of our own, as the ownership record has them: C(md:<uuid>), C(vg:<name or uuid>),
+    C(partuuid:<uuid>). C(unmatched) are entries of the consent that name no disk of this host: normal in a list for
+    many hosts, so it is for the controller to warn when an entry matches nowhere.
+    """
+
+    def __init__(self, runner: Runner, consent: Consent, ours: t.Iterable[str] = ()) -> None:
+        self.runner, self.consent = runner, consent
+        self.ours = frozenset(container_key(name) for name in ours)
         self.warnings: list[str] = []
+        self.unmatched: tuple[str, ...] = ()
+        self._planned: set[str] = set()
+        self._ground: dict[str, BlockNode] = {}
+        self._facts: HostFacts | None = None
+        self._looked_again = False
 
     def check(self, plan: Plan) -> None:
-        """Raises PlanRefused when the plan would overwrite or take down what it must not."""
-        self.check_disks([path for path in plan.writes()], purpose="overwrite")
+        """Raises PlanRefused when the plan would overwrite or take down what it must not. Changes nothing."""
+        self._looked_again = False
+        if not plan.writes() and not plan.removes():
+            return
+        tree = read_tree()
+        ground = {path: tree.node_of(path) for path in plan.writes()}
+        self._planned.update(path for path, node in ground.items() if node is None)
+        self._ground = {path: node for path, node in ground.items() if node is not None}
+        if not self._ground and not plan.removes():
+            return
+        self._facts = self._judge(plan, self._read(tree))
 
     def before_step(self, step: Step) -> None:
-        """The last look before a step. Raises PlanRefused when the ground changed since the check."""
+        """The last look before a step: the same disks, and before the first that destroys, the same content too.
+
+        Raises PlanRefused when the ground changed since the check.
+        """
+        if not step.writes and not step.removes:
+            return
+        unknown = [path for path in step.writes if path not in self._ground and path not in self._planned]
+        if unknown:
+            raise PlanRefused(f"internal error: {', '.join(unknown)} was not looked at before; nothing was overwritten")
+        for path in step.writes:
+            self._same_device(path)
+        if not self._looked_again and self._facts is not None:
+            self._looked_again = True
+            self._same_content(self._facts)
 
     def check_disks(
         self, paths: t.Sequence[str], require_consent: bool = True, purpose: str = "use"
     ) -> list[DiskIdentity]:
-        """Every disk under these paths must be listed, blank or not, and unused. Returns their identities."""
+        """For who will destroy later: every disk under these paths must be listed, blank or not, and unused.
+
+        Idle containers on them are allowed when their whole closure is listed. Returns the identities of the disks, in
+        order. Raises PlanRefused.
+        """
         tree = read_tree()
+        nodes = [self._existing(tree, path, purpose) for path in paths]
+        facts = self._with_content(self._read(tree), nodes, Request())
+        refusals = judge_disks(facts, nodes, purpose, require_consent)
+        _raise(refusals)
+        bottom = {disk.kernel_name: disk for node in nodes for disk in tree.disks_under(node)}
+        return [facts.disks[name] for name in bottom]
+
+    def closure(self, paths: t.Sequence[str]) -> Closure:
+        """What would be lost with these devices: for C(takedown_steps)."""
+        tree = read_tree()
+        nodes = [self._existing(tree, path, "look at") for path in paths]
+        return closure_of(self._with_content(self._read(tree), nodes, Request()), nodes)
+
+    def clear_steps(self, paths: t.Sequence[str]) -> list[Step]:
+        """Steps that take down what idles on these disks and wipe them whole. Put them into a plan and C(check) it."""
+        tree = read_tree()
+        nodes = [self._existing(tree, path, "clear") for path in paths]
+        facts = self._with_content(self._read(tree), nodes, Request())
+        dirty = [node for node in nodes if facts.signatures.get(node.kernel_name) or tree.above(node)]
+        return [*takedown_steps(closure_of(facts, dirty)), *wipe_steps(tree, dirty)]
+
+    def _existing(self, tree: BlockTree, path: str, purpose: str) -> BlockNode:
+        node = tree.node_of(path)
+        if node is None:
+            raise PlanRefused(f"asked to {purpose} {path}, but there is no such block device on this host")
+        return node
+
+    def _read(self, tree: BlockTree) -> HostFacts:
+        """The facts that need no program: devices, identities, uses, system disks."""
+        uses = read_uses(tree)
         disks = {disk.kernel_name: disk for disk in read_disks(tree)}
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
-            mounted = {line.split()[2] for line in file}
-        found = []
-        for path in paths:
+        self.unmatched = self.consent.unmatched(disks.values())
+        return HostFacts(tree, disks, uses, read_system_disks(tree, uses.mounts), self.consent, self.ours)
+
+    def _judge(self, plan: Plan, facts: HostFacts) -> HostFacts:
+        request = request_of(plan, facts)
+        nodes = [target.node for target in request.targets]
+        products = [product for removal in request.removals for product in removal.products]
+        busy = frozenset(node.kernel_name for node in (*nodes, *products) if exclusive_open_fails(node.path))
+        facts = dataclasses.replace(facts, busy=busy)
+        _raise(judge_use(facts, request))
+        members = [member for removal in request.removals for member in removal.members]
+        facts = self._with_content(facts, [*nodes, *products, *members], request, bool(plan.removes()))
+        request = request_of(plan, facts)  # what is stopped is known only now
+        scans = scan_many([node.path for node in needs_scan(facts, request)])
+        by_name = {node.kernel_name: scans[node.path] for node in facts.tree.nodes.values() if node.path in scans}
+        facts = dataclasses.replace(facts, scans={**facts.scans, **by_name})
+        _raise([*judge_use(facts, request), *judge_content(facts, request)])
+        return facts
+
+    def _with_content(
+        self, facts: HostFacts, nodes: t.Sequence[BlockNode], request: Request, removes: bool = False
+    ) -> HostFacts:
+        """Adds signatures: of these devices and what stands on them; of all, when a container may reach further."""
+        tree = facts.tree
+        near = [*nodes, *(up for node in nodes for up in tree.users_of(node))]
+        near += [lower for node in nodes if node.kind == "partition" for lower in tree.below(node)]
+        facts = self._look(facts, near)
+        foreign = [node for node in near if containers_of(facts, node) and not is_ours(facts, node)]
+        stopped = removes and not all(self._active_or_ours(facts, removal) for removal in request.removals)
+        if foreign or stopped or (removes and not request.removals):
+            facts = self._look(facts, [node for node in tree.nodes.values() if not _internal(node)])
+        if self._needs_lvm(facts, near, stopped or (removes and not request.removals)):
+            volumes = tuple(read_physical_volumes(self.runner))
+            system_id = local_system_id(self.runner) if any(volume.system_id for volume in volumes) else None
+            facts = dataclasses.replace(facts, volumes=volumes, system_id=system_id)
+        return facts
+
+    @staticmethod
+    def _active_or_ours(facts: HostFacts, removal: t.Any) -> bool:
+        if removal.key.startswith(("vg:", "pv:", "lv:")):
+            return bool(removal.empty) or (removal.key.startswith("lv:") and bool(removal.products))
+        return bool(removal.products)
+
+    def _needs_lvm(self, facts: HostFacts, near: t.Sequence[BlockNode], removes: bool) -> bool:
+        volumes = any(
+            membership.container.startswith("pv:")
+            for name, memberships in facts.memberships.items()
+            for membership in memberships
+            if not is_ours(facts, facts.tree.nodes[name])
+        )
+        hidden = any(
+            not key.startswith(("md:", "pv:", "btrfs:")) for node in near for key in containers_of(facts, node)
+        )
+        locked = any(node.is_lvm for node in near) and os.path.exists(_LVMLOCKD_SOCKET)
+        near_volume = any(key.startswith("pv:") for node in near for key in containers_of(facts, node))
+        return locked or (volumes and (near_volume or hidden or removes or _stacked(facts, near)))
+
+    def _look(self, facts: HostFacts, nodes: t.Sequence[BlockNode]) -> HostFacts:
+        fresh = {n.kernel_name: n for n in nodes if n.readable and n.kernel_name not in facts.signatures}
+        if not fresh:
+            return facts
+        found = read_signatures(self.runner, [node.path for node in fresh.values()])
+        signatures = {name: found[node.path] for name, node in fresh.items()}
+        memberships = {name: read_memberships(fresh[name].path, items) for name, items in signatures.items() if items}
+        return dataclasses.replace(
+            facts,
+            signatures={**facts.signatures, **signatures},
+            memberships={**facts.memberships, **memberships},
+        )
+
+    def _same_device(self, path: str) -> None:
+        devno = devno_of_path(path)
+        node = self._ground.get(path)
+        if node is None:
+            new = read_tree().numbered(devno) if devno is not None else None
+            if new is not None and new.kind == "disk":
+                raise PlanRefused(f"{path} did not exist when the plan was made, and is a disk now; it was not touched")
+            return
+        if devno != node.devno:
+            raise PlanRefused(f"{path} is another device than when the plan was made; it was not touched")
+        for disk in self._facts.tree.disks_under(node) if self._facts else ():
+            before = self._facts.disks.get(disk.kernel_name) if self._facts else None
+            now = read_disk(disk)
+            if before is not None and (before.serial_number, before.wwn) != (now.serial_number, now.wwn):
+                raise PlanRefused(
+                    f"{path} was {before.shown()} when the plan was made and is {now.shown()} now; it was not touched"
+                )
+
+    def _same_content(self, facts: HostFacts) -> None:
+        tree = read_tree()
+        nodes = []
+        for path, before in self._ground.items():
             node = tree.node_of(path)
-            if node is None:
-                continue
-            for bottom in tree.disks_under(node):
-                disk = disks.get(bottom.kernel_name)
-                if disk is None or (require_consent and not self.consent.covers(disk)):
-                    raise PlanRefused(f"asked to {purpose} {path}, but {bottom.kernel_name} is not in expendable_disks")
-                if mounted & {user.devno for user in (bottom, *tree.users_of(bottom))}:
-                    raise PlanRefused(f"asked to {purpose} {path}, but {disk.shown()} is mounted")
-                found.append(disk)
-        return found
+            if node is None or node.size_bytes != before.size_bytes:
+                raise PlanRefused(f"{path} changed since the plan was made; nothing was overwritten")
+            nodes.append(node)
+        found = read_signatures(self.runner, [node.path for node in nodes if node.readable])
+        scanned = [node.path for node in nodes if node.kernel_name in facts.scans]
+        scans = scan_many(scanned)
+        for node in nodes:
+            same = found.get(node.path, ()) == facts.signatures.get(node.kernel_name, ())
+            if not same or (node.path in scans and not scans[node.path].all_zero):
+                raise PlanRefused(
+                    f"the content of {node.kernel_name} changed since the plan was made; nothing was overwritten. Run again."
+                )
+
+
+def _stacked(facts: HostFacts, near: t.Sequence[BlockNode]) -> bool:
+    """True when a container of these devices has members that a volume group may stand on."""
+    return any(key.startswith("md:") for node in near for key in containers_of(facts, node))
+
+
+def _internal(node: BlockNode) -> bool:
+    """Parts of logical volumes that LVM hides: their content is that of the volume."""
+    name = node.lv_name or ""
+    return any(
+        part in name for part in ("_rimage_", "_rmeta_", "_mimage_", "_mlog", "_tdata", "_tmeta", "_cdata", "_cmeta")
+    )
+
+
+def _raise(refusals: t.Sequence[Refusal]) -> None:
+    if refusals:
+        raise PlanRefused(compose(refusals))

@@ -81,13 +81,15 @@ def container_key(name: str) -> str:
 
 def is_ours(facts: HostFacts, node: BlockNode) -> bool:
     """True for a container or partition of our own, for what stands only on such, and for a bare member of one."""
+    return _stands_on_ours(facts, node) or _bare_member_of_ours(facts, node)
+
+
+def _stands_on_ours(facts: HostFacts, node: BlockNode) -> bool:
     keys = {f"md:{node.md_uuid}", f"vg:{node.vg_name}", f"vg:{node.vg_uuid}", f"partuuid:{node.partition_uuid}"}
     if keys & facts.ours:
         return True
     below = facts.tree.below(node)
-    if below and all(is_ours(facts, lower) for lower in below):
-        return True
-    return _bare_member_of_ours(facts, node)
+    return bool(below) and all(is_ours(facts, lower) for lower in below)
 
 
 def _bare_member_of_ours(facts: HostFacts, node: BlockNode) -> bool:
@@ -113,6 +115,8 @@ def containers_of(facts: HostFacts, node: BlockNode) -> list[str]:
             found.append(key)
             continue
         volume = facts.volume_on(node)
+        if facts.volumes is None and _stands_on_ours(facts, node):
+            continue  # what stands on ours is ours, so LVM was not asked
         if volume is None:
             # Under md 1.0 and 0.90 the label of the volume in the array shows through on the member.
             found.extend([] if in_array else [key])

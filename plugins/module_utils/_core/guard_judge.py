@@ -24,12 +24,12 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_word
     node_words,
 )
 
-__all__ = ["Removal", "Request", "Target", "judge_content", "judge_use", "needs_scan", "wanted_disks"]
+__all__ = ["Removal", "Request", "Target", "judge_content", "judge_disks", "judge_use", "needs_scan", "wanted_disks"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A device that a plan overwrites. C(asked) is what for, such as C(create the array /dev/md/data)."""
+    """A device that a plan overwrites. C(asked) is what for, such as C(create the array data)."""
 
     node: BlockNode
     asked: str
@@ -37,13 +37,17 @@ class Target:
 
 @dataclasses.dataclass(frozen=True)
 class Removal:
-    """A container that a plan takes down: its devices (none when it is not active) and the devices it lies on."""
+    """What a plan removes: its devices (none when it is not active) and the devices it lies on.
+
+    C(takes_down) is False for what is only content of a device, as a file system. C(empty) is set when that is known.
+    """
 
     key: str
     products: tuple[BlockNode, ...]
     members: tuple[BlockNode, ...]
     asked: str
-    lv_count: int | None = None
+    takes_down: bool = True
+    empty: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,17 +59,15 @@ class Request:
 
     def goes_down(self, node: BlockNode) -> bool:
         """True when this active device is taken down by the same plan."""
-        return any(product.kernel_name == node.kernel_name for removal in self.removals for product in removal.products)
+        down = [removal for removal in self.removals if removal.takes_down]
+        return any(product.kernel_name == node.kernel_name for removal in down for product in removal.products)
 
 
 def judge_use(facts: HostFacts, request: Request) -> list[Refusal]:
     """Refusals that no consent lifts: use, system disks, read-only, disks that cannot be told apart."""
     refusals = []
     if (request.targets or request.removals) and facts.system.unresolved:
-        refusals.append(Refusal(
-            f"it cannot be told which disks this system runs on: {facts.system.unresolved}; nothing can be overwritten "
-            "or taken down safely."
-        ))
+        refusals.append(_unresolved(facts))
     for target in request.targets:
         reasons = [
             *_system_reasons(facts, [target.node]),
@@ -98,15 +100,18 @@ def _system_reasons(facts: HostFacts, nodes: t.Iterable[BlockNode]) -> list[str]
     ]
 
 
-def _use_reasons(
-    facts: HostFacts, request: Request, nodes: t.Sequence[BlockNode], removed: bool = False
-) -> list[str]:
-    reasons = []
+def _use_reasons(facts: HostFacts, request: Request, nodes: t.Sequence[BlockNode], removed: bool = False) -> list[str]:
+    reasons: list[str] = []
     for top in nodes:
         users = facts.tree.users_of(top)
         # What holds the disk of a partition as a whole holds the partition.
-        held = [holder for lower in facts.tree.below(top) if top.kind == "partition" for holder in
-                facts.tree.above(lower) if holder.kind in ("md", "dm")]
+        held = [
+            holder
+            for lower in facts.tree.below(top)
+            if top.kind == "partition"
+            for holder in facts.tree.above(lower)
+            if holder.kind in ("md", "dm")
+        ]
         for node in (top, *users, *held):
             name = "it" if node is top and not removed else node_words(facts, node)
             reasons.extend(f"{name} is {use}" for use in facts.uses.of(node))
@@ -169,6 +174,44 @@ def needs_scan(facts: HostFacts, request: Request) -> list[BlockNode]:
     return [node for name, node in wanted.items() if name not in facts.scans and name not in emptied]
 
 
+def judge_disks(facts: HostFacts, nodes: t.Sequence[BlockNode], purpose: str, require_consent: bool) -> list[Refusal]:
+    """For a run that destroys later: listed, blank or not, unused, and nothing on them that reaches unlisted disks."""
+    refusals = []
+    if facts.system.unresolved:
+        refusals.append(_unresolved(facts))
+    for node in nodes:
+        opening = f"asked to {purpose} {node_words(facts, node)}"
+        uses = [(user, use) for user in (node, *facts.tree.users_of(node)) for use in facts.uses.of(user)]
+        reasons = [
+            *_system_reasons(facts, [node]),
+            *_kind_reasons(facts, node),
+            *(f"{'it' if user is node else node_words(facts, user)} is {use}" for user, use in uses),
+            *(["it is read-only"] if node.read_only else []),
+        ]
+        refusals.extend(Refusal(f"{opening}, but {reason}.") for reason in dict.fromkeys(reasons))
+        if require_consent and not reasons:
+            refusals.extend(_unlisted(facts, node, opening))
+    return refusals
+
+
+def _unlisted(facts: HostFacts, node: BlockNode, opening: str) -> list[Refusal]:
+    closure = closure_of(facts, [node])
+    found = _found(facts, closure, ())
+    own = [disk for disk in facts.tree.disks_under(node) if disk.kernel_name in wanted_disks(facts, closure)]
+    holds = f" It holds {join_words(found)}." if found else ""
+    if own:
+        disks = tuple(facts.disks[disk.kernel_name] for disk in own if disk.kernel_name in facts.disks)
+        return [Refusal(f"{opening}, but it is not listed in expendable_disks.{holds}", disks)]
+    return _lost(facts, closure, f"{opening}, but it holds {join_words(found)}", [node]) if found else []
+
+
+def _unresolved(facts: HostFacts) -> Refusal:
+    return Refusal(
+        f"it cannot be told which disks this system runs on: {facts.system.unresolved}; nothing can be overwritten or "
+        "taken down safely."
+    )
+
+
 def judge_content(facts: HostFacts, request: Request) -> list[Refusal]:
     """Refusals for content that is not listed as expendable."""
     refusals = []
@@ -177,11 +220,11 @@ def judge_content(facts: HostFacts, request: Request) -> list[Refusal]:
             refusals.extend(_judge_removal(facts, removal))
     but = _emptied(facts, request)
     for target in request.targets:
-        refusals.extend(_judge_target(facts, target, but, request))
+        refusals.extend(_judge_target(facts, target, but))
     return refusals
 
 
-def _judge_target(facts: HostFacts, target: Target, but: t.Container[str], request: Request) -> list[Refusal]:
+def _judge_target(facts: HostFacts, target: Target, but: t.Container[str]) -> list[Refusal]:
     closure = closure_of(facts, [target.node])
     found = _found(facts, closure, but)
     scan = facts.scans.get(target.node.kernel_name)
@@ -191,15 +234,19 @@ def _judge_target(facts: HostFacts, target: Target, but: t.Container[str], reque
         return []
     here = node_words(facts, target.node)
     opening = f"asked to {target.asked}, which would overwrite {here}, but it holds {join_words(found)}"
-    return _lost(facts, closure, opening, request)
+    return _lost(facts, closure, opening, [target.node])
 
 
 def _judge_removal(facts: HostFacts, removal: Removal) -> list[Refusal]:
     nodes = [*removal.products, *removal.members]
     closure = closure_of(facts, nodes)
     found = [words for node in closure.lost for words in content_of(facts, node, but=(removal.key,))]
-    what = f"it holds {join_words(list(dict.fromkeys(found)))}" if found else "what it holds cannot be seen or is not blank"
-    return _lost(facts, closure, f"asked to {removal.asked}, but {what}")
+    what = (
+        f"it holds {join_words(list(dict.fromkeys(found)))}"
+        if found
+        else "what it holds cannot be seen or is not blank"
+    )
+    return _lost(facts, closure, f"asked to {removal.asked}, but {what}", removal.products)
 
 
 def _found(facts: HostFacts, closure: Closure, but: t.Container[str]) -> list[str]:
@@ -213,29 +260,22 @@ def _found(facts: HostFacts, closure: Closure, but: t.Container[str]) -> list[st
     return list(dict.fromkeys(words))
 
 
-def _lost(
-    facts: HostFacts, closure: Closure, opening: str, request: Request | None = None
-) -> list[Refusal]:
+def _lost(facts: HostFacts, closure: Closure, opening: str, own: t.Sequence[BlockNode]) -> list[Refusal]:
     """Consent for every disk in the closure, and every member found; else refusals."""
-    refusals = [Refusal(f"{opening}, and {clause}.") for clause in closure.missing]
-    system = [name for name in closure.disks if name in facts.system.holds]
-    pools = [key for key in closure.containers if _is_system_pool(facts, key)]
-    if system or pools:
-        refusals.append(Refusal(f"{opening}, which belongs to what the running system stands on."))
-    refusals.extend(Refusal(f"{opening}, and {clause}.") for clause in _foreign_groups(facts, closure))
-    unlisted = wanted_disks(facts, closure)
+    clauses = [*closure.missing, *_foreign_groups(facts, closure)]
+    if any(name in facts.system.holds for name in closure.disks) or any(
+        _is_system_pool(facts, key) for key in closure.containers
+    ):
+        clauses.append("the running system stands on it")
+    refusals = [Refusal(f"{opening}, and {clause}.") for clause in clauses]
+    unlisted = [facts.disks[name] for name in wanted_disks(facts, closure) if name in facts.disks]
     if unlisted:
-        disks = tuple(facts.disks[name] for name in unlisted if name in facts.disks)
-        also = [node.shown() for node in disks if node.kernel_name != closure.lost[0].kernel_name]
-        own = closure.lost[0].kernel_name in unlisted or closure.lost[0].parent in unlisted
-        rest = f"; with it goes what it shares with {join_words(also)}" if also and _shares(closure) else ""
-        listed = "" if own or not also else ", which is not listed as expendable"
-        refusals.append(Refusal(f"{opening}{rest}{listed}.", disks))
+        own_disks = {disk.kernel_name for node in own for disk in facts.tree.disks_under(node)}
+        others = [disk.shown() for disk in unlisted if disk.kernel_name not in own_disks]
+        shared = f"; {join_words(others)} would lose what belongs to it" if others else ""
+        verb = " and is not listed as expendable" if len(others) == 1 else " and are not listed as expendable"
+        refusals.append(Refusal(f"{opening}{shared}{verb if others else ''}.", tuple(unlisted)))
     return refusals
-
-
-def _shares(closure: Closure) -> bool:
-    return bool(closure.containers)
 
 
 def _is_system_pool(facts: HostFacts, key: str) -> bool:
@@ -259,8 +299,8 @@ def _foreign_groups(facts: HostFacts, closure: Closure) -> list[str]:
 
 def _is_empty(facts: HostFacts, removal: Removal) -> bool:
     """True for a container that holds nothing: no logical volume, no signature, and no other data where it was read."""
-    if removal.lv_count is not None:
-        return removal.lv_count == 0
+    if removal.empty is not None:
+        return removal.empty
     if not removal.products:
         return False
     for product in removal.products:

@@ -50,8 +50,10 @@ def advice_for(disks: t.Sequence[DiskIdentity]) -> str:
     nameless = [disk.shown() for disk in disks if _entry(disk) is None]
     lines = []
     if entries:
-        lines.append(f"If {'its' if len(disks) == 1 else 'their'} content may be lost, add {', '.join(entries)} to "
-                     "expendable_disks of this host.")
+        lines.append(
+            f"If {'its' if len(disks) == 1 else 'their'} content may be lost, add {', '.join(entries)} to "
+            "expendable_disks of this host."
+        )
     if nameless:
         lines.append(f"{join_words(nameless)} cannot be listed: nothing tells it from another disk.")
     return "\n".join(lines)
