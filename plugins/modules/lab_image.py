@@ -10,7 +10,7 @@ module: lab_image
 short_description: Build a guest image for the lab from Debian packages
 version_added: 0.1.0
 description:
-  - Builds an image of a small Debian system with the storage tools, for the virtual machines of M(plumbline.storage.lab_vm).
+  - Builds an image of a small Debian system with the storage tools, which M(plumbline.storage.lab_vm) boots.
   - The packages are installed with mmdebstrap and the file system is filled by C(mkfs.ext4 -d).
     Nothing is mounted, and no loop device is needed.
   - The image is kept in a cache under a key made of everything that decides its content, and is built only once.
@@ -28,7 +28,8 @@ options:
   state:
     description:
       - V(present) builds the image if it is not in the cache.
-      - V(absent) removes all images of O(guest) from the cache. Images that a virtual machine still uses must not be removed.
+      - V(absent) removes all images of O(guest) from the cache.
+        Virtual machines made from them cannot be booted again.
     type: str
     choices: [present, absent]
     default: present

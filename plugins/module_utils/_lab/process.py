@@ -13,7 +13,7 @@ import time
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StorageError
 
-__all__ = ["kill_process", "process_runs", "wait_until_gone"]
+__all__ = ["kill_process", "machines_of_directory", "process_runs", "wait_until_gone"]
 
 
 def process_runs(pid: int, mark: str) -> bool:
@@ -51,3 +51,33 @@ def kill_process(pid: int, mark: str) -> bool:
     if not wait_until_gone(pid, mark, 10):
         raise StorageError(f"process {pid} was killed but is still there after 10 s")
     return True
+
+
+def _arguments(pid: str) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as source:
+            return source.read().decode(errors="replace").split("\0")
+    except OSError:
+        return []
+
+
+def _holds_file_below(pid: str, directory: str) -> bool:
+    try:
+        for handle in os.listdir(f"/proc/{pid}/fd"):
+            # A removed file reads "…/console.log (deleted)".
+            if os.readlink(f"/proc/{pid}/fd/{handle}").startswith(directory + os.sep):
+                return True
+    except OSError:
+        pass
+    return False
+
+
+def machines_of_directory(state_dir: str) -> dict[str, int]:
+    """Names and process numbers of the QEMU processes that hold files below a lab's directory, removed ones too."""
+    found: dict[str, int] = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        words = _arguments(pid)
+        name = words[words.index("-name") + 1] if "-name" in words[:-1] else ""
+        if name.startswith("plumbline-") and _holds_file_below(pid, state_dir):
+            found[name[len("plumbline-") :]] = int(pid)
+    return found

@@ -27,6 +27,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lab.image impor
 from ansible_collections.plumbline.storage.plugins.module_utils._lab.inventory import SshAccess, host_vars, ssh_options
 from ansible_collections.plumbline.storage.plugins.module_utils._lab.process import (
     kill_process,
+    machines_of_directory,
     process_runs,
     wait_until_gone,
 )
@@ -261,14 +262,14 @@ class LabVm:
     def remove(self) -> bool:
         """Ends the machine and removes its disks and everything else of it; False when there was nothing."""
         there = os.path.isdir(self.directory)
-        record = self.record
-        if record is not None:
-            kill_process(self.pid, record.uuid)
+        # Found by the files it holds: its record may be gone, as after removing the directory by hand.
+        pid = machines_of_directory(self.state_dir).get(self.name, 0)
+        killed = kill_process(pid, f"plumbline-{self.name}")
         if there:
             with locked(self.state_dir):
                 shutil.rmtree(self.directory)
                 write_known_hosts(self.state_dir)
-        return there
+        return there or killed
 
     # --- disks
 
