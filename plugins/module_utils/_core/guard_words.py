@@ -14,7 +14,16 @@ from ansible_collections.plumbline.storage.plugins.module_utils._block.model imp
 from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_facts import HostFacts
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity
 
-__all__ = ["Refusal", "advice_for", "compose", "content_of", "join_words", "node_words", "signature_words"]
+__all__ = [
+    "Refusal",
+    "advice_for",
+    "compose",
+    "content_of",
+    "join_words",
+    "node_words",
+    "short_content",
+    "signature_words",
+]
 
 _KINDS = {
     "swap": "swap space",
@@ -24,6 +33,16 @@ _KINDS = {
     "dos": "a partition table (dos)",
     "LVM2_member": "an LVM physical volume",
     "bcache": "a member of a bcache set",
+}
+_SHORT = {
+    "swap": "swap space",
+    "crypto_LUKS": "LUKS",
+    "gpt": "partition table (gpt)",
+    "PMBR": "partition table (gpt)",
+    "dos": "partition table (dos)",
+    "linux_raid_member": "member of the md array",
+    "LVM2_member": "LVM physical volume",
+    "zfs_member": "member of the ZFS pool",
 }
 
 
@@ -105,6 +124,18 @@ def content_of(facts: HostFacts, node: BlockNode, but: t.Container[str] = ()) ->
         if signature.type == "linux_raid_member" and any(m.container in but for m in memberships):
             continue
         words.append(signature_words(signature, group, array))
+    return list(dict.fromkeys(words))
+
+
+def short_content(facts: HostFacts, node: BlockNode) -> list[str]:
+    """As C(content_of), in the few words of a table: C(ext4 "home"), C(partition table (gpt))."""
+    memberships = facts.memberships.get(node.kernel_name, ())
+    array = next((m.name for m in memberships if m.container.startswith("md:") and m.name), None)
+    words = []
+    for signature in facts.signatures.get(node.kernel_name, ()):
+        label = array if signature.type == "linux_raid_member" else signature.label
+        text = _SHORT.get(signature.type, signature.type)
+        words.append(f'{text} "{label}"' if label else text)
     return list(dict.fromkeys(words))
 
 
