@@ -20,7 +20,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.consent im
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused, VerifyFailed
 from ansible_collections.plumbline.storage.plugins.module_utils._core.guard import Guard
 from ansible_collections.plumbline.storage.plugins.module_utils._core.module import settle
-from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, apply_plan
+from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step, apply_plan
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.read import read_disks
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
@@ -32,12 +32,14 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.read import 
     read_arrays,
     read_superblocks,
 )
+from ansible_collections.plumbline.storage.plugins.module_utils._partition.model import TableState
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.read import read_table
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import (
     Built,
     World,
     compose_layers,
     compose_regions,
+    merge,
     top_path,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import StackDescription
@@ -83,6 +85,8 @@ class StackBuilder:
     def __init__(self, runner: Runner, consent: Consent, disks: t.Sequence[DiskIdentity] = ()) -> None:
         self.runner, self.consent, self.disks = runner, consent, tuple(disks)
         self.warnings: list[str] = []
+        self._applied: list[Step] = []
+        self._guards: dict[str, Guard] = {}
 
     # --- reading -------------------------------------------------------------------------------------------------
 
@@ -123,29 +127,40 @@ class StackBuilder:
 
     # --- building ------------------------------------------------------------------------------------------------
 
-    def plan_regions(self, record: StackRecord) -> tuple[Plan, tuple[DeviceGeometry, ...]]:
-        return compose_regions(record, self.read_ground())
-
-    def make_regions(self, record: StackRecord) -> tuple[DeviceGeometry, ...]:
-        """Makes the regions on listed disks; whatever was on these disks is taken down and lost. Returns them as devices."""
+    def plan_ground(self, record: StackRecord) -> tuple[Plan, tuple[DeviceGeometry, ...]]:
+        """The plan that makes the regions, with the clearing of listed disks that hold something. Asks the guard."""
+        world = self.read_ground()
+        plan, regions = compose_regions(record, world)
+        if not plan.changed:
+            return plan, regions
         guard = self._guard(record)
-        guard.check_disks([disk.device_path for disk in self.disks], purpose="make a stack of")
-        clear = Plan(
-            tuple(guard.clearing_steps([disk.device_path for disk in self.disks], keep=frozenset(record.partitions)))
-        )
-        if clear.changed:
-            write_record(record)
-            apply_plan(clear, self.runner, before_step=guard.before_step)
-            settle(self.runner)
-        plan, regions = self.plan_regions(record)
-        if plan.changed:
-            guard.check(plan)
-            write_record(record)
-            apply_plan(plan, self.runner, before_step=guard.before_step)
-            settle(self.runner)
-            plan, regions = self.plan_regions(record)
-            _refuse_rest(plan, "the regions")
-        return regions
+        paths = [disk.path for disk, table in zip(world.disks, world.tables) if not _has_region(record, table)]
+        clear = Plan(tuple(guard.clear_steps(paths)))
+        guard.check(merge([clear, plan]))
+        return merge([clear, plan]), regions
+
+    def ensure_regions(self, record: StackRecord) -> tuple[tuple[DeviceGeometry, ...], bool]:
+        """Makes the regions that are missing; what was on those disks is taken down and lost, if it may be.
+
+        Returns the regions as devices, and whether anything changed.
+        """
+        plan, regions = self.plan_ground(record)
+        if not plan.changed:
+            return regions, False
+        self._apply(plan, record)
+        rest, regions = compose_regions(record, self.read_ground())
+        _refuse_rest(rest, "the region of every disk")
+        return regions, True
+
+    def _apply(self, plan: Plan, record: StackRecord) -> None:
+        """Records what will be ours, then runs the steps under the guard's eye."""
+        write_record(record)
+        self._applied += apply_plan(plan, self.runner, before_step=self._guard(record).before_step)
+        settle(self.runner)
+
+    def applied(self) -> Plan:
+        """Everything that was run so far, as a plan."""
+        return Plan(tuple(self._applied))
 
     def build(
         self,
@@ -159,11 +174,8 @@ class StackBuilder:
         self.warnings += [text for text in built.plan.warnings if text not in self.warnings]
         changed = built.plan.changed
         if changed:
-            guard = self._guard(record)
-            guard.check(built.plan)
-            write_record(record)
-            apply_plan(built.plan, self.runner, before_step=guard.before_step)
-            settle(self.runner)
+            self._guard(record).check(built.plan)
+            self._apply(built.plan, record)
             built = compose_layers(stack, record, regions, self.read_layers(record, stack), usable_bytes)
             _refuse_rest(built.plan, f"stack {stack.name}")
         return built, self._apply_settings(stack, record, built) or changed
@@ -180,7 +192,7 @@ class StackBuilder:
             kept = (*record.settings_before, *(entry for entry in before if entry[0] not in known))
             write_record(dataclasses.replace(record, settings_before=kept))
         steps = tuple(setting_step(name, setting) for name, setting, _ in differing)
-        apply_plan(Plan(steps), self.runner)
+        self._applied += apply_plan(Plan(steps), self.runner)
         return bool(steps)
 
     def _disk_paths(self) -> list[str]:
@@ -199,6 +211,15 @@ class StackBuilder:
         return differing
 
     # --- removing ------------------------------------------------------------------------------------------------
+
+    def plan_removal(self, record: StackRecord) -> Plan:
+        """What removing would do now; arrays that lie in pieces are not assembled for it."""
+        nodes = [node.path for node in self.region_nodes(record)]
+        plan = compose_removal(record, self.read_layers(record, None), nodes)
+        if record.keeps_regions:
+            return plan
+        self.disks = self.disks or self._recorded_disks(record)
+        return merge([plan, compose_region_removal(record, self.read_ground())])
 
     def remove(self, record: StackRecord) -> bool:
         """Removes the layers of a record, and its regions unless they outlive it. Returns whether anything was there."""
@@ -259,7 +280,14 @@ class StackBuilder:
         return tuple(found)
 
     def _guard(self, record: StackRecord) -> Guard:
-        return Guard(self.runner, self.consent, ours=record.container_ids())
+        """One guard per record: the one that checked a plan must also see its steps."""
+        if record.id not in self._guards:
+            self._guards[record.id] = Guard(self.runner, self.consent, ours=record.container_ids())
+        return self._guards[record.id]
+
+
+def _has_region(record: StackRecord, table: TableState) -> bool:
+    return any(part.uuid in record.partitions for part in table.partitions)
 
 
 def _refuse_rest(plan: Plan, what: str) -> None:

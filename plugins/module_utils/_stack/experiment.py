@@ -136,7 +136,7 @@ class _Run:
         self.report("preparing disks")
         record = region_record(self.job, [fresh_uuid() for _ in self.job.disks])
         try:
-            regions = self.builder.make_regions(record)
+            regions, _ = self.builder.ensure_regions(record)
             for unit in self.job.units:
                 self._unit(unit, record, regions)
         finally:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -87,10 +88,8 @@ def write_record(record: StackRecord) -> None:
 
 def delete_record(record_id: str) -> None:
     """Forgets a stack that is gone; no error when it was not recorded."""
-    try:
+    with contextlib.suppress(FileNotFoundError):
         os.unlink(record_path(record_id))
-    except FileNotFoundError:
-        pass
 
 
 def read_record(record_id: str) -> StackRecord | None:
