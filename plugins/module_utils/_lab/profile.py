@@ -14,7 +14,7 @@ import typing as t
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size, parse_size
 
-__all__ = ["BUSES", "DiskProfile", "VmProfile", "parse_profile", "parse_vm"]
+__all__ = ["BUSES", "DiskProfile", "VmProfile", "check_name", "parse_profile", "parse_vm"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -239,14 +239,19 @@ def _check_disks(disks: t.Sequence[DiskProfile], duplicates_allowed: bool, where
         )
 
 
+def check_name(name: t.Any, where: str) -> str:
+    """The name of a machine, which is also that of a directory; raises PlanRefused for any that is not plain."""
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise PlanRefused(f"{where} has the name {name!r}; use up to 31 small letters, digits and -, a letter first")
+    return name
+
+
 def parse_vm(raw: t.Any, where: str = "a virtual machine") -> VmProfile:
     """One checked virtual machine of a profile; raises PlanRefused naming the machine, the disk and the key."""
     if not isinstance(raw, dict):
         raise PlanRefused(f"{where} is {raw!r}; it must be a mapping with a name and disks")
     _unknown(raw, _VM_KEYS, where)
-    name = raw.get("name")
-    if not isinstance(name, str) or not _NAME.match(name):
-        raise PlanRefused(f"{where} has the name {name!r}; use up to 31 small letters, digits and -, a letter first")
+    name = check_name(raw.get("name"), where)
     memory = parse_size(raw["memory"], f"memory of {name}") if "memory" in raw else _DEFAULT_MEMORY_BYTES
     if memory < 512 * 1024**2 or memory % 1024**2:
         raise PlanRefused(f"{name} asks for {format_size(memory)} of memory; it needs whole MiB and at least 512MiB")

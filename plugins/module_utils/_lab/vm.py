@@ -31,7 +31,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lab.process imp
     process_runs,
     wait_until_gone,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._lab.profile import VmProfile
+from ansible_collections.plumbline.storage.plugins.module_utils._lab.profile import VmProfile, check_name
 from ansible_collections.plumbline.storage.plugins.module_utils._lab.qemu import (
     QEMU,
     Accelerator,
@@ -62,7 +62,7 @@ class LabVm:
     """A machine by its name in a lab's directory; nothing is done before a method is called."""
 
     def __init__(self, state_dir: str, name: str, runner: Runner | None = None) -> None:
-        self.state_dir, self.name = os.path.abspath(state_dir), name
+        self.state_dir, self.name = os.path.abspath(state_dir), check_name(name, "a virtual machine")
         self.runner = runner or Runner()
         self.directory = os.path.join(self.state_dir, name)
         self.files = BootFiles("", "")
