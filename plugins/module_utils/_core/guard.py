@@ -199,7 +199,7 @@ class Guard:
         )
         locked = any(node.is_lvm for node in near) and os.path.exists(_LVMLOCKD_SOCKET)
         near_volume = any(key.startswith("pv:") for node in near for key in containers_of(facts, node))
-        return locked or (volumes and (near_volume or hidden or removes or _stacked(facts, near)))
+        return locked or (volumes and (near_volume or hidden or removes))
 
     def _look(self, facts: HostFacts, nodes: t.Sequence[BlockNode]) -> HostFacts:
         fresh = {n.kernel_name: n for n in nodes if n.readable and n.kernel_name not in facts.signatures}
@@ -223,7 +223,8 @@ class Guard:
                 raise PlanRefused(f"{path} did not exist when the plan was made, and is a disk now; it was not touched")
             return
         if devno != node.devno:
-            raise PlanRefused(f"{path} is another device than when the plan was made; it was not touched")
+            self._same_ground(path, devno, node)
+            return
         for disk in self._facts.tree.disks_under(node) if self._facts else ():
             before = self._facts.disks.get(disk.kernel_name) if self._facts else None
             now = read_disk(disk)
@@ -231,6 +232,19 @@ class Guard:
                 raise PlanRefused(
                     f"{path} was {before.shown()} when the plan was made and is {now.shown()} now; it was not touched"
                 )
+
+    def _same_ground(self, path: str, devno: str | None, before: BlockNode) -> None:
+        """A partition or volume that was made anew by this plan may have another number, but not other disks."""
+        if devno is None:
+            return  # gone: the step itself will say so
+        tree = read_tree()
+        new = tree.numbered(devno)
+        known = self._facts.tree if self._facts else tree
+        allowed = {disk.devno for node in self._ground.values() for disk in known.disks_under(node)}
+        if new is None or not tree.below(new) or not known.below(before):
+            raise PlanRefused(f"{path} is another device than when the plan was made; it was not touched")
+        if not {disk.devno for disk in tree.disks_under(new)} <= allowed:
+            raise PlanRefused(f"{path} lies on other disks than when the plan was made; it was not touched")
 
     def _same_content(self, facts: HostFacts) -> None:
         tree = read_tree()
@@ -249,11 +263,6 @@ class Guard:
                 raise PlanRefused(
                     f"the content of {node.kernel_name} changed since the plan was made; nothing was overwritten. Run again."
                 )
-
-
-def _stacked(facts: HostFacts, near: t.Sequence[BlockNode]) -> bool:
-    """True when a container of these devices has members that a volume group may stand on."""
-    return any(key.startswith("md:") for node in near for key in containers_of(facts, node))
 
 
 def _internal(node: BlockNode) -> bool:

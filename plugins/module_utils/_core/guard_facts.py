@@ -80,8 +80,8 @@ def container_key(name: str) -> str:
 
 
 def is_ours(facts: HostFacts, node: BlockNode) -> bool:
-    """True for a container or partition of our own, for what stands only on such, and for a bare member of one."""
-    return _stands_on_ours(facts, node) or _bare_member_of_ours(facts, node)
+    """True for a container or partition of our own, what stands only on such, a bare member of one, a disk of such only."""
+    return _stands_on_ours(facts, node) or _bare_member_of_ours(facts, node) or _has_only_ours(facts, node)
 
 
 def _stands_on_ours(facts: HostFacts, node: BlockNode) -> bool:
@@ -90,6 +90,18 @@ def _stands_on_ours(facts: HostFacts, node: BlockNode) -> bool:
         return True
     below = facts.tree.below(node)
     return bool(below) and all(is_ours(facts, lower) for lower in below)
+
+
+def _has_only_ours(facts: HostFacts, node: BlockNode) -> bool:
+    """A disk with nothing but a GPT whose partitions are all ours: the table was made for them."""
+    parts = [facts.tree.nodes[name] for name in node.partitions if name in facts.tree.nodes]
+    types = {signature.type for signature in facts.signatures.get(node.kernel_name, ())}
+    return (
+        bool(parts)
+        and bool(types)
+        and types <= {"gpt", "PMBR"}
+        and all(f"partuuid:{part.partition_uuid}" in facts.ours for part in parts)
+    )
 
 
 def _bare_member_of_ours(facts: HostFacts, node: BlockNode) -> bool:
@@ -109,7 +121,7 @@ def containers_of(facts: HostFacts, node: BlockNode) -> list[str]:
     active_array = any(holder.kind == "md" and holder.size_bytes for holder in facts.tree.above(node))
     found = []
     for key in [membership.container for membership in members]:
-        if key == HIDDEN_VOLUME.container and active_array:
+        if key == HIDDEN_VOLUME.container and (active_array or _stands_on_ours(facts, node)):
             continue
         if not key.startswith("pv:"):
             found.append(key)
@@ -178,8 +190,8 @@ def _add_disks(facts: HostFacts, disks: dict[str, str], node: BlockNode, key: st
 
 
 def _missing(facts: HostFacts, key: str, members: t.Sequence[BlockNode]) -> list[str]:
-    if key in facts.ours:
-        return []
+    if key in facts.ours or (members and all(is_ours(facts, member) for member in members)):
+        return []  # what a killed run of ours left half made
     if key.startswith("pv:"):
         return [f"LVM does not report the physical volume {key[3:]}, so its volume group is not known"]
     if key.startswith("vg:"):
