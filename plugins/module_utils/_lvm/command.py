@@ -21,8 +21,8 @@ _TAG = re.compile(r"[A-Za-z0-9_+./=!:&#][A-Za-z0-9_+.\-/=!:&#]*")
 
 
 def lvm_argv(command: str, *arguments: str) -> tuple[str, ...]:
-    """One LVM command. C(-y) answers questions: what may be lost was settled before anything runs."""
-    return ("lvm", command, "-y", *arguments)
+    """One LVM command. Without C(-y) in the arguments a question finds no answer, and the command gives up."""
+    return ("lvm", command, *arguments)
 
 
 def wipe_argv(path: str) -> tuple[str, ...]:

@@ -56,6 +56,15 @@ def place_lv(layout: LvLayout, extents: int, extent_bytes: int, pvs: t.Sequence[
 def _place_linear(layout: LvLayout, extents: int, pvs: t.Sequence[PvState]) -> tuple[LvSegment, ...]:
     segments: list[LvSegment] = []
     done = 0
+    # LVM takes one run that holds all of it where there is one, the largest of the first such PV.
+    whole = [
+        (pv.path, max(pv.free_ranges, key=lambda run: run[1]))
+        for pv in pvs
+        if any(count >= extents for _, count in pv.free_ranges)
+    ]
+    if whole:
+        path, run = whole[0]
+        return (_segment(layout, 0, extents, (SegmentArea(run[0], pv_path=path),)),)
     for pv in pvs:
         for start, count in pv.free_ranges:
             step = min(count, extents - done)

@@ -71,7 +71,8 @@ class VgState:
     missing_pv_count: int = 0
     exported: bool = False
     shared: bool = False
-    foreign_system_id: str | None = None
+    system_id: str | None = None
+    foreign: bool = False
     assumed: bool = False
 
     def unusable(self) -> str | None:
@@ -80,8 +81,8 @@ class VgState:
             return "is exported (vgimport brings it back)"
         if self.shared:
             return "is shared with other hosts by a lock manager"
-        if self.foreign_system_id:
-            return f"belongs to the host with the system ID {self.foreign_system_id!r}"
+        if self.foreign:
+            return f"belongs to the host with the system ID {self.system_id!r}"
         return None
 
 

@@ -23,7 +23,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model impor
     VgState,
 )
 
-__all__ = ["REPORT_FIELDS", "parse_fullreport", "report_arguments"]
+__all__ = ["REPORT_FIELDS", "parse_fullreport", "parse_system_id", "report_arguments", "with_own_system_id"]
 
 # Named, because versions differ in their default fields (52 and 53 in seg), and defaults cost time.
 REPORT_FIELDS = {
@@ -51,23 +51,26 @@ _Resolve = t.Callable[[str], str]
 
 def report_arguments() -> list[str]:
     """Arguments of C(lvm fullreport) that give what C(parse_fullreport) reads."""
-    arguments = ["-a", "--reportformat", "json", "--units", "b", "--nosuffix"]
+    arguments = ["-a", "--foreign", "--shared", "--reportformat", "json", "--units", "b", "--nosuffix"]
     for report, fields in REPORT_FIELDS.items():
         arguments += ["--configreport", report, "-o", fields]
     return arguments
 
 
-def parse_fullreport(text: str, resolve: _Resolve = str, own_system_id: str = "") -> LvmState:
-    """All PVs, VGs and LVs. C(resolve) turns LVM's name of a device into the kernel's. Raises ParseError."""
+def parse_fullreport(text: str, resolve: _Resolve = str) -> LvmState:
+    """All PVs, VGs and LVs. C(resolve) turns LVM's name of a device into the kernel's. Raises ParseError.
+
+    A VG with a system ID counts as foreign until C(with_own_system_id) tells which one is the host's.
+    """
     try:
-        entries = json.loads(text)["report"]
+        entries = list(json.loads(text)["report"])
     except (ValueError, KeyError, TypeError):
         raise ParseError("the JSON report of lvm fullreport", text) from None
     pvs: list[PvState] = []
     vgs: list[VgState] = []
     lvs: list[LvState] = []
     for entry in entries:
-        group = _Group(entry, resolve, own_system_id)
+        group = _Group(entry, resolve)
         pvs += group.pvs()
         vgs += group.vgs()
         lvs += group.lvs()
@@ -78,13 +81,24 @@ def parse_fullreport(text: str, resolve: _Resolve = str, own_system_id: str = ""
     )
 
 
+def parse_system_id(text: str) -> str | None:
+    """The host's own system ID from C(lvm systemid); None when it has none."""
+    match = re.search(r"system ID:\s*(\S+)", text)
+    return match.group(1) if match else None
+
+
+def with_own_system_id(state: LvmState, own: str | None) -> LvmState:
+    """The state with the VGs of the host's own system ID no longer foreign."""
+    vgs = tuple(dataclasses.replace(vg, foreign=vg.system_id not in (None, own)) for vg in state.vgs)
+    return dataclasses.replace(state, vgs=vgs)
+
+
 @dataclasses.dataclass(frozen=True)
 class _Group:
     """One entry of the report: a VG with all that belongs to it, or the PVs of no VG."""
 
     entry: t.Mapping[str, t.Sequence[_Row]]
     resolve: _Resolve
-    own_system_id: str
 
     def rows(self, report: str) -> t.Sequence[_Row]:
         return self.entry.get(report, ())
@@ -148,7 +162,8 @@ class _Group:
                 missing_pv_count=_number(row, "vg_missing_pv_count"),
                 exported=bool(_field(row, "vg_exported")),
                 shared=bool(_field(row, "vg_shared")),
-                foreign_system_id=system_id if system_id and system_id != self.own_system_id else None,
+                system_id=system_id or None,
+                foreign=bool(system_id),
             )
         ]
 
@@ -178,8 +193,8 @@ class _Group:
             sync_percent=float(percent) if percent else None,
             tags=_tags(row, "lv_tags"),
             hidden=bracketed,
-            opened=bool(_field(row, "lv_device_open")),
-            suspended=bool(_field(row, "lv_suspended")),
+            opened=_field(row, "lv_device_open") == "open",
+            suspended=_field(row, "lv_suspended") == "suspended",
         )
 
     def _segments(self, lv_uuid: str) -> tuple[LvSegment, ...]:
@@ -187,12 +202,15 @@ class _Group:
         return tuple(sorted((self._segment(row) for row in rows), key=lambda segment: segment.start_extent))
 
     def _segment(self, row: _Row) -> LvSegment:
+        kind = _field(row, "segtype")
+        # LVM calls the legs of a mirror stripes, and data stripes too, but only one of them is data.
+        mirror = kind in ("raid1", "mirror")
         return LvSegment(
-            type=_field(row, "segtype"),
+            type=kind,
             start_extent=_number(row, "seg_start_pe"),
             extents=_number(row, "seg_size_pe"),
             stripes=_optional(row, "stripes") or 1,
-            data_stripes=_optional(row, "data_stripes") or 1,
+            data_stripes=1 if mirror else _optional(row, "data_stripes") or 1,
             stripe_bytes=_optional(row, "stripe_size") or 0,
             region_bytes=_optional(row, "region_size") or 0,
             data_copies=_optional(row, "data_copies") or 1,

@@ -92,7 +92,7 @@ def plan_lv_absent(state: LvState | None, vg: VgState | None) -> Plan:
     steps += [
         Step(wipe_argv(state.path), f"wipe signatures from {state.path}", (state.path,), retries=WIPE_RETRIES),
         Step(
-            lvm_argv("lvremove", name),
+            lvm_argv("lvremove", "-y", name),
             f"remove the logical volume {name}",
             removes=(f"lv:{name}",),
             retries=WIPE_RETRIES,
@@ -188,7 +188,7 @@ def _create(wanted: LvWanted, vg: VgState, allowed: t.Sequence[PvState], below: 
     summary = (
         f"make the {layout.type} logical volume {name} with {extents} extents ({format_size(predicted.size_bytes)})"
     )
-    steps = [Step(lvm_argv("lvcreate", *arguments), summary)]
+    steps = [Step(lvm_argv("lvcreate", "-y", *arguments), summary)]
     if wanted.active is False:
         steps.append(_deactivate(name))
     return Plan(
@@ -204,7 +204,9 @@ def _create_assumed(wanted: LvWanted, vg: VgState, layout: LvLayout) -> Plan:
         _predict(wanted, vg, layout, extents=0, stripe_bytes=stripe_bytes, segments=()), size_bytes=None, extents=None
     )
     arguments = (*_shape_arguments(layout, stripe_bytes, wanted), *size.lvm_arguments(), *_rest_arguments(wanted, vg))
-    step = Step(lvm_argv("lvcreate", *arguments), f"make the {layout.type} logical volume {vg.name}/{wanted.name}")
+    step = Step(
+        lvm_argv("lvcreate", "-y", *arguments), f"make the {layout.type} logical volume {vg.name}/{wanted.name}"
+    )
     return Plan((step,), {}, _fields(predicted, wanted), predicted=predicted, assumed_parent=True)
 
 

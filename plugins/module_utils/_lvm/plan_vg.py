@@ -83,7 +83,7 @@ def combined_create(
     pvs = [predict_pv(wish, below[wish.path]) for wish in pv_wishes]
     plan = _create(wanted, pvs, below)
     paths = tuple(pv.path for pv in pvs)
-    head, rest = plan.steps[0].argv[:3], plan.steps[0].argv[3:]
+    head, rest = plan.steps[0].argv[:2], plan.steps[0].argv[2:]
     summary = f"make {', '.join(paths)} LVM physical volumes with data at {format_size(pvs[0].pe_start_bytes)}, and "
     steps = (
         Step(("wipefs", "-a", *paths), f"wipe old signatures from {', '.join(paths)}", paths, retries=WIPE_RETRIES),

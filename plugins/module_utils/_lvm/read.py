@@ -11,7 +11,12 @@ import os
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvmState
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.parse import parse_fullreport, report_arguments
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.parse import (
+    parse_fullreport,
+    parse_system_id,
+    report_arguments,
+    with_own_system_id,
+)
 
 if t.TYPE_CHECKING:
     from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
@@ -33,6 +38,9 @@ def kernel_path(path: str) -> str:
 
 
 def read_lvm(runner: Runner) -> LvmState:
-    """PVs, VGs and LVs of this host, by one process."""
+    """PVs, VGs and LVs of this host, by one process; by a second one only where some VG has a system ID."""
     result = runner.query(["lvm", "fullreport", *report_arguments()], timeout=120)
-    return parse_fullreport(result.stdout, resolve=kernel_path)
+    state = parse_fullreport(result.stdout, resolve=kernel_path)
+    if not any(vg.system_id for vg in state.vgs):
+        return state
+    return with_own_system_id(state, parse_system_id(runner.query(["lvm", "systemid"]).stdout))
