@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.plumbline.storage.plugins.plugin_utils._results.confounders import Difference
 from ansible_collections.plumbline.storage.plugins.plugin_utils._results.model import (
     Comparison,
@@ -68,7 +66,7 @@ def _bracket(interval: Interval | None, ratio: float) -> str:
         return ""
     sign = -1 if ratio < 1 else 1
     ends = sorted((sign * (interval.low - 1), sign * (interval.high - 1)))
-    digits = 0 if abs(1 - ratio) >= 0.0995 else 1
+    digits = 0 if abs(1 - ratio) >= 0.0995 and ends[1] - ends[0] >= 0.01 else 1
     return f" [{ends[0] * 100:.{digits}f} ... {ends[1] * 100:.{digits}f}]"
 
 
@@ -108,7 +106,9 @@ def stack_answer(summary: Summary, host: HostSummary, stack: str) -> str:
     if "too_few_blocks" in found:
         more = max(c.blocks_needed for _w, c in found["too_few_blocks"])
         blocks = "block" if more == 1 else "blocks"
-        said.append(f"too few blocks for a verdict on {names('too_few_blocks')} through {through()}: {more} more {blocks} would do")
+        said.append(
+            f"too few blocks for a verdict on {names('too_few_blocks')} through {through()}: {more} more {blocks} would do"
+        )
     if "no_pairs" in found:
         said.append(f"no verdict on {names('no_pairs')} through {through()}: no block has a valid run of both")
     return " ".join(sentence(text) + "." for text in said)
@@ -156,7 +156,9 @@ def headline(summary: Summary) -> str:
         return "Nothing was measured: no host of this run has a valid observation."
     comparisons = [c.comparison for h in measured for w in h.workloads for c in w.cells if c.comparison]
     if not comparisons:
-        return f"Only {stack_title(summary.run, summary.baseline)} was measured, so there is nothing to compare it with."
+        return (
+            f"Only {stack_title(summary.run, summary.baseline)} was measured, so there is nothing to compare it with."
+        )
     if all(c.kind in ("too_few_blocks", "no_pairs") for c in comparisons):
         more = max((c.blocks_needed for c in comparisons), default=0)
         return f"No verdict yet: {more} more {'block' if more == 1 else 'blocks'} would be needed for one."
@@ -200,7 +202,7 @@ def _grouped(summary: Summary, hosts: list[HostSummary], stack: str) -> list[str
         for kind, same in kinds.items():
             where = "" if len(kinds) == 1 else f" on {_hosts_text([host for host, _w, _c in same])}"
             parts.setdefault(f"{_kind_text(kind, same)}|{where}", []).append(workload_title(summary.run, load["name"]))
-    return [f"{key.split('|')[0]} in {join_words(names)}{key.split('|')[1]}" for key, names in parts.items()]
+    return [f"{key.split('|')[0]} {join_words(names)}{key.split('|')[1]}" for key, names in parts.items()]
 
 
 def _hosts_text(names: list[str]) -> str:
@@ -209,14 +211,14 @@ def _hosts_text(names: list[str]) -> str:
 
 def _kind_text(kind: str, rows: list[tuple[str, WorkloadSummary, Comparison]]) -> str:
     if kind == "equivalent":
-        return "costs nothing measurable"
+        return "costs nothing measurable in"
     if kind in ("slower", "faster"):
         if len(rows) == 1:
             size, bracket = _percents(rows[0][2])
-            return f"is {size} {kind}{bracket}"
+            return f"is {size} {kind}{bracket} in"
         sizes = sorted(abs(1 - (c.ratio or 1)) for _h, _w, c in rows)
         low, high = format_percent(sizes[0]), format_percent(sizes[-1])
-        return f"is {low} % {kind}" if low == high else f"is {low} to {high} % {kind}"
+        return f"is {low} % {kind} in" if low == high else f"is {low} to {high} % {kind} in"
     if kind == "inconclusive":
-        return "shows neither a difference nor equivalence"
-    return "has too few blocks for a verdict"
+        return "shows neither a difference nor equivalence in"
+    return "has too few blocks for a verdict on"

@@ -137,7 +137,9 @@ def _rows(alt: t.Any, count: int) -> t.Any:
 def _labels(alt: t.Any, rows: list[dict[str, t.Any]], y: t.Any, right: str | None) -> list[t.Any]:
     """Name of each row at its left upper edge, figures at the right."""
     base = alt.Chart(alt.Data(values=rows))
-    name = base.mark_text(align="left", fontSize=12, fontWeight=600, color=_INK, baseline="middle", limit=int(WIDTH * 0.62))
+    name = base.mark_text(
+        align="left", fontSize=12, fontWeight=600, color=_INK, baseline="middle", limit=int(WIDTH * 0.62)
+    )
     layers = [name.encode(x=alt.value(0), y=y, text="name:N")]
     if right:
         figures = base.mark_text(align="right", fontSize=11, color=_MUTED, baseline="middle")
@@ -159,7 +161,12 @@ def strip_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
         texts.append({"y": row + 0.22, "name": stack_title(summary.run, cell.stack), "figures": _figures(cell, metric)})
         bars.append(_bar(cell, metric, row + 0.64, colour_of(series)))
         dots += [
-            {"x": p.value * metric.factor, "y": row + 0.64 + _jitter(i), "colour": colour_of(series), "shape": shape_of(series)}
+            {
+                "x": p.value * metric.factor,
+                "y": row + 0.64 + _jitter(i),
+                "colour": colour_of(series),
+                "shape": shape_of(series),
+            }
             for i, p in enumerate(_thin(list(cell.points)))
         ]
     band = _margin_band(summary, workload, metric)
@@ -216,7 +223,7 @@ def _dot_layers(alt: t.Any, dots: list[t.Any], bars: list[t.Any], x: t.Callable[
         middles.mark_rule(strokeWidth=7, strokeCap="round", opacity=0.28).encode(
             x=x("low"), x2="high:Q", y=y, color=colour
         ),
-        points.mark_point(filled=True, size=34, opacity=0.75, stroke=_PAPER, strokeWidth=0.7).encode(
+        points.mark_point(filled=True, size=48, opacity=0.75, stroke=_PAPER, strokeWidth=0.7).encode(
             x=x("x"), y=y, fill=alt.Fill("colour:N", scale=None), shape=shape
         ),
         middles.mark_tick(orient="vertical", thickness=3, size=22, opacity=1).encode(x=x("x"), y=y, color=colour),
@@ -227,7 +234,7 @@ def drift_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
     """Every observation by the time it was taken, in percent of its stack's median."""
     alt = _altair()
     names = summary.stack_names()
-    dots = [
+    dots: list[dict[str, t.Any]] = [
         {
             "x": p.hours * 60,
             "y": (p.value / cell.median - 1) * 100,
@@ -248,11 +255,18 @@ def drift_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
     up = alt.Scale(domain=_domain([d["y"] for d in dots], (-margin, margin)), nice=False, zero=False)
     up_axis = alt.Axis(title="% from the stack's median", tickCount=5)
     band = alt.Chart(alt.Data(values=[{"low": -margin, "high": margin}])).mark_rect(color=_BAND)
-    points = alt.Chart(alt.Data(values=dots)).mark_point(filled=True, size=34, opacity=0.8, stroke=_PAPER, strokeWidth=0.7)
+    points = alt.Chart(alt.Data(values=dots)).mark_point(
+        filled=True, size=48, opacity=0.8, stroke=_PAPER, strokeWidth=0.7
+    )
     return _svg(
         alt.layer(
             band.encode(y=alt.Y("low:Q", scale=up, axis=up_axis), y2="high:Q"),
-            points.encode(x=x("x"), y=alt.Y("y:Q", scale=up, axis=up_axis), fill=alt.Fill("colour:N", scale=None), shape=alt.Shape("shape:N", scale=None)),
+            points.encode(
+                x=x("x"),
+                y=alt.Y("y:Q", scale=up, axis=up_axis),
+                fill=alt.Fill("colour:N", scale=None),
+                shape=alt.Shape("shape:N", scale=None),
+            ),
         ),
         150,
         label,
@@ -273,8 +287,13 @@ def disk_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
     if not disks:
         return ""
     shift = {series: 0.16 * (order - (len(names) - 1) / 2) for order, series in enumerate(range(len(names)))}
-    dots = [
-        {"x": value / 1e6, "y": disks.index(disk) + 0.66 + max(-0.3, min(0.3, shift[series])), "colour": colour_of(series), "shape": shape_of(series)}
+    dots: list[dict[str, t.Any]] = [
+        {
+            "x": value / 1e6,
+            "y": disks.index(disk) + 0.66 + max(-0.3, min(0.3, shift[series])),
+            "colour": colour_of(series),
+            "shape": shape_of(series),
+        }
         for disk, series, value in rates
         if value
     ]
@@ -282,7 +301,9 @@ def disk_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
     title = f"{'written to' if writes else 'read from'} each disk, MB/s"
     x = _across(alt, [0, max(d["x"] for d in dots) * 1.05], title)
     y = alt.Y("y:Q", scale=_rows(alt, len(disks)), axis=None)
-    points = alt.Chart(alt.Data(values=dots)).mark_point(filled=True, size=52, opacity=0.9, stroke=_PAPER, strokeWidth=0.7)
+    points = alt.Chart(alt.Data(values=dots)).mark_point(
+        filled=True, size=64, opacity=0.9, stroke=_PAPER, strokeWidth=0.7
+    )
     marks = points.encode(x=x("x"), y=y, fill=alt.Fill("colour:N", scale=None), shape=alt.Shape("shape:N", scale=None))
     return _svg(alt.layer(marks, *_labels(alt, texts, y, None)), 40 * len(disks), label)
 
@@ -297,10 +318,18 @@ def hosts_chart(summary: Summary, name: str, label: str) -> str:
     """For several hosts: the ratio to the baseline of each host as a dot with its interval, one row per stack."""
     alt = _altair()
     names = [stack for stack in summary.stack_names() if stack != summary.baseline]
-    dots, bars = [], []
+    dots: list[dict[str, t.Any]] = []
+    bars: list[dict[str, t.Any]] = []
     for row, stack in enumerate(names):
         series = summary.stack_names().index(stack)
-        found = [c.comparison for h in summary.hosts for w in h.workloads if w.name == name for c in w.cells if c.stack == stack]
+        found = [
+            c.comparison
+            for h in summary.hosts
+            for w in h.workloads
+            if w.name == name
+            for c in w.cells
+            if c.stack == stack
+        ]
         usable = [c for c in found if c is not None and c.ratio is not None]
         for place, comparison in enumerate(_thin(usable)):
             y = row + 0.4 + 0.5 * (place + 0.5) / len(usable)
@@ -317,7 +346,9 @@ def hosts_chart(summary: Summary, name: str, label: str) -> str:
     y = alt.Y("y:Q", scale=_rows(alt, len(names)), axis=None)
     texts = [{"y": row + 0.2, "name": stack_title(summary.run, stack)} for row, stack in enumerate(names)]
     rules = alt.Chart(alt.Data(values=bars)).mark_rule(strokeWidth=2, opacity=0.5)
-    points = alt.Chart(alt.Data(values=dots)).mark_point(filled=True, size=52, opacity=0.9, stroke=_PAPER, strokeWidth=0.7)
+    points = alt.Chart(alt.Data(values=dots)).mark_point(
+        filled=True, size=64, opacity=0.9, stroke=_PAPER, strokeWidth=0.7
+    )
     layers = [
         *_band_layers(alt, band, x),
         rules.encode(x=x("low"), x2="high:Q", y=y, color=alt.Color("colour:N", scale=None)),

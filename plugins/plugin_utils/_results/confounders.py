@@ -60,15 +60,30 @@ _CANONICAL = {"read_ahead_bytes": "readahead", "max_sectors_bytes": "max_sectors
 _SECTIONS = ("queue.", "md.", "dm.", "xfs.", "disk.")
 # Never an explanation: identity, names, moments, and what follows from size or layers.
 _IGNORED = frozenset(
-    "name names uuid path paths device devices kernel_name serial serial_number serial_numbers wwn id by_path major minor "
-    "kind on vg_name lv_name label hostname boot_id uptime_seconds size_bytes segments settings_hash disks_hash "
-    "memory_total_bytes capacity_bytes component_bytes".split()
+    (
+        *("name", "names", "uuid", "path", "paths", "device"),
+        *("devices", "kernel_name", "serial", "serial_number", "serial_numbers", "wwn"),
+        *("id", "by_path", "major", "minor", "kind", "on"),
+        *("vg_name", "lv_name", "label", "hostname", "boot_id", "uptime_seconds"),
+        *("size_bytes", "segments", "settings_hash", "disks_hash", "memory_total_bytes", "capacity_bytes"),
+        *("component_bytes",),
+    )
 )
 # These follow from the declared layout; they are a finding only when both stacks declare the same one.
 _FOLLOWS_LAYOUT = frozenset(
-    "sunit_bytes swidth_bytes agcount agsize_bytes log_bytes log_sunit_bytes minimum_io_bytes optimal_io_bytes "
-    "alignment_offset_bytes data_offset_bytes pe_start_bytes start_offset_bytes stripe_bytes stripes segment_type "
-    "layout raid_disks chunk_bytes discard_granularity preread_bypass_threshold consistency_policy".split()
+    (
+        *("sunit_bytes", "swidth_bytes", "agcount", "agsize_bytes", "log_bytes", "log_sunit_bytes"),
+        *(
+            "minimum_io_bytes",
+            "optimal_io_bytes",
+            "alignment_offset_bytes",
+            "data_offset_bytes",
+            "pe_start_bytes",
+            "start_offset_bytes",
+        ),
+        *("stripe_bytes", "stripes", "segment_type", "layout", "raid_disks", "chunk_bytes"),
+        *("discard_granularity", "preread_bypass_threshold", "consistency_policy"),
+    )
 )
 # mkfs.xfs derives these from the size; LVM rounds a volume to whole extents, and so much is no finding.
 _ROUGHLY = frozenset(("agsize_bytes", "log_bytes"))
@@ -164,7 +179,8 @@ def differences_of(
     told = {(d.field, d.where) for d in found}
     for kind in [k for k in mine if k in theirs]:
         for field in dict.fromkeys([*mine[kind], *theirs[kind]]):
-            if _is_declared(kind, field, declared, baseline_declared):
+            # Only the topmost readahead is in effect, and that was looked at above.
+            if field == "readahead" or _is_declared(kind, field, declared, baseline_declared):
                 continue
             if not same_layout and field.rsplit(".", 1)[-1] in _FOLLOWS_LAYOUT:
                 continue
@@ -230,8 +246,8 @@ def _top_differences(
 
 
 def _readahead_cure(kind: str, own: t.Any, baseline_kind: str, other: t.Any) -> str | None:
-    """The command that lifts the smaller readahead to the larger one."""
-    if not isinstance(own, int) or not isinstance(other, int):
+    """The command that lifts the smaller readahead to the larger one; None when they are of the same order."""
+    if not isinstance(own, int) or not isinstance(other, int) or max(own, other) < 2 * min(own, other):
         return None
     low_kind = kind if own < other else baseline_kind
     sectors = max(own, other) // 512

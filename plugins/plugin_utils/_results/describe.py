@@ -124,7 +124,8 @@ def _md(fields: dict[str, t.Any]) -> DrawnLayer:
 
 
 def _partition(fields: dict[str, t.Any]) -> DrawnLayer:
-    return DrawnLayer("partition", "region", tuple(_size_fact("from", fields.get("start_bytes"))))
+    size = [format_bytes(fields["size_bytes"])] if fields.get("size_bytes") else []
+    return DrawnLayer("partition", "region", (" ".join([*size, *_size_fact("from", fields.get("start_bytes"))]),))
 
 
 def _disk(fields: dict[str, t.Any]) -> DrawnLayer:
@@ -149,7 +150,10 @@ _DRAW: dict[str, t.Callable[[dict[str, t.Any]], DrawnLayer]] = {
 def drawn_layers(stack: StackInfo) -> list[DrawnLayer]:
     """The stack's layers from the top; layers that are alike and stand side by side become one with a count."""
     drawn: list[DrawnLayer] = []
-    for kind, fields in flat_layers(stack.fingerprint):
+    raw = stack.fingerprint.get("layers") or []
+    for (kind, fields), layer in zip(flat_layers(stack.fingerprint), raw):
+        if kind == "partition":
+            fields["size_bytes"] = layer.get("size_bytes")
         box = _DRAW[kind](fields) if kind in _DRAW else _plain(kind, fields)
         for place, earlier in enumerate(drawn):
             if dataclasses.replace(earlier, count=1) == box:

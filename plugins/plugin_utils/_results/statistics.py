@@ -153,9 +153,7 @@ def _stack_infos(frame: _Frame, observations: list[_Observation]) -> list[StackI
         mine = [o for o in observations if o["stack"] == name]
         usable = [o for o in mine if o["valid"]] or mine
         builds = [
-            float(o["stack_seconds"]["build"])
-            for o in mine
-            if (o.get("stack_seconds") or {}).get("build") is not None
+            float(o["stack_seconds"]["build"]) for o in mine if (o.get("stack_seconds") or {}).get("build") is not None
         ]
         infos.append(
             StackInfo(
@@ -193,33 +191,43 @@ def _workload(
     by_stack = {stack: [o for o in mine if o["stack"] == stack] for stack in frame.stacks}
     chosen = {stack: _analysed(runs, metric) for stack, runs in by_stack.items()}
     started = started or datetime.datetime.now(datetime.timezone.utc)
-    points = {
-        stack: tuple(_point(o, metric, started) for o in runs.values()) for stack, runs in chosen.items()
-    }
-    reference = {p.block: p.value for p in points[frame.baseline]}
+    points = {stack: tuple(_point(o, metric, started) for o in runs.values()) for stack, runs in chosen.items()}
     blocks = {o["block"] for o in mine}
-    cells = []
-    for stack in frame.stacks:
-        values = [p.value for p in points[stack]]
-        versus = None
-        if stack != frame.baseline:
-            own = {p.block: p.value for p in points[stack]}
-            versus = compare(own, reference, blocks, frame.margin, needed, frame.alpha)
-        cells.append(
-            Cell(
-                stack=stack,
-                n=len(values),
-                n_invalid=sum(not o["valid"] for o in by_stack[stack]),
-                median=ranks.median(values) if values else None,
-                median_interval=ranks.median_interval(values, frame.alpha),
-                points=points[stack],
-                disks=_disk_rates(list(chosen[stack].values())),
-                others=_other_metrics(list(chosen[stack].values())),
-                comparison=versus,
-            )
-        )
+    cells = [
+        _cell(frame, stack, by_stack[stack], list(chosen[stack].values()), points, blocks, needed)
+        for stack in frame.stacks
+    ]
     slope, p = _drift(points)
     return WorkloadSummary(name, metric, higher_is_better(metric), tuple(cells), slope, p)
+
+
+def _cell(
+    frame: _Frame,
+    stack: str,
+    runs: list[_Observation],
+    analysed: list[_Observation],
+    points: dict[str, tuple[Point, ...]],
+    blocks: set[int],
+    needed: int,
+) -> Cell:
+    """One stack under one workload; the comparison's verdict is given later, over the host's whole family."""
+    own = {p.block: p.value for p in points[stack]}
+    reference = {p.block: p.value for p in points[frame.baseline]}
+    versus = None
+    if stack != frame.baseline:
+        versus = compare(own, reference, blocks, frame.margin, needed, frame.alpha)
+    values = list(own.values())
+    return Cell(
+        stack=stack,
+        n=len(values),
+        n_invalid=sum(not o["valid"] for o in runs),
+        median=ranks.median(values) if values else None,
+        median_interval=ranks.median_interval(values, frame.alpha),
+        points=points[stack],
+        disks=_disk_rates(analysed),
+        others=_other_metrics(analysed),
+        comparison=versus,
+    )
 
 
 def _point(observation: _Observation, metric: str, started: datetime.datetime) -> Point:
@@ -268,8 +276,7 @@ def compare(
         pairs=len(logs),
         missing_blocks=missing,
         ratio=math.exp(estimate),
-        ratio_interval=interval
-        and ranks.Interval(math.exp(interval.low), math.exp(interval.high), interval.level),
+        ratio_interval=interval and ranks.Interval(math.exp(interval.low), math.exp(interval.high), interval.level),
         p=ranks.signed_rank_p(logs),
         p_holm=1.0,
         p_equivalence=p_equivalence,

@@ -143,7 +143,9 @@ class ResultsStore:
         if "full" in low or "no space" in low:
             return f"{where} cannot be written: the disk is full. Free some space and run again; {later}."
         if "readonly" in low or "read-only" in low or "permission" in low or "unable to open" in low:
-            return f"{where} cannot be opened for writing ({said}). Make it writable or set another results_dir; {later}."
+            return (
+                f"{where} cannot be opened for writing ({said}). Make it writable or set another results_dir; {later}."
+            )
         if "locked" in low or "busy" in low:
             return f"{where} was locked by another process for {_BUSY_SECONDS} seconds. Run again when it is done; {later}."
         if "not a database" in low or "malformed" in low:
@@ -175,7 +177,7 @@ class ResultsStore:
     def add_observations(self, observations: t.Iterable[dict[str, t.Any]]) -> int:
         """How many were new; those stored before (by C(observation_id)) are skipped. All or none are stored."""
         prints: dict[str, t.Any] = {}
-        rows = {}
+        rows: dict[str, dict[str, t.Any]] = {}
         for observation in observations:
             row = self._row(observation, prints)
             rows.setdefault(row["observation_id"], row)
@@ -199,8 +201,8 @@ class ResultsStore:
         row = {column.name: observation.get(column.name) for column in self._tables.observations.columns}
         fingerprint = observation.get("fingerprint")
         if fingerprint is not None:
-            row["fingerprint_hash"] = _fingerprint_hash(fingerprint)
-            prints[row["fingerprint_hash"]] = fingerprint
+            key = _fingerprint_hash(fingerprint)
+            row["fingerprint_hash"], prints[key] = key, fingerprint
         row["schema_version"] = observation.get("schema_version", 1)
         row["attempt"] = observation.get("attempt", 1)
         row["valid"] = bool(observation.get("valid", True))

@@ -99,7 +99,7 @@ def sentence(text: str) -> str:
 
 def stack_title(run: dict[str, t.Any], name: str) -> str:
     """The title a stack was given, else its name."""
-    found = next((s for s in run["stacks"] if s["name"] == name), {})
+    found: dict[str, t.Any] = next((s for s in run["stacks"] if s["name"] == name), {})
     return str(found.get("title") or name)
 
 
@@ -137,5 +137,3 @@ def _workload_words(workload: dict[str, t.Any]) -> str:
     if workload.get("direct") in (True, "true", "yes", 1):
         return f"direct {access}"
     return f"buffered {access}"
-
-    return "" if title.endswith(("LVs", "arrays", "disks")) else "s"

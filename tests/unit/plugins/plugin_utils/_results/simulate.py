@@ -42,7 +42,12 @@ STACKS: list[dict[str, t.Any]] = [
     {
         "name": "lvm_stripe",
         "title": "striped LVM",
-        "layers": [{"pv": {}}, {"vg": {}}, {"lv": {"type": "striped", "stripes": 4, "stripesize": "64KiB"}}, {"xfs": {}}],
+        "layers": [
+            {"pv": {}},
+            {"vg": {}},
+            {"lv": {"type": "striped", "stripes": 4, "stripesize": "64KiB"}},
+            {"xfs": {}},
+        ],
     },
 ]
 WORKLOADS: list[dict[str, t.Any]] = [
@@ -133,7 +138,15 @@ def _lv_layer(readahead_kb: int, **more: t.Any) -> dict[str, t.Any]:
         **more,
     }
     queue = {**QUEUE, "read_ahead_bytes": readahead_kb * 1024}
-    return {"kind": "lv", "name": "pl_vg-lv", "path": "/dev/dm-0", "on": ["md127"], "size_bytes": 1, "queue": queue, "dm": inner}
+    return {
+        "kind": "lv",
+        "name": "pl_vg-lv",
+        "path": "/dev/dm-0",
+        "on": ["md127"],
+        "size_bytes": 1,
+        "queue": queue,
+        "dm": inner,
+    }
 
 
 def _md_layer(readahead_kb: int) -> dict[str, t.Any]:
@@ -153,7 +166,15 @@ def _md_layer(readahead_kb: int) -> dict[str, t.Any]:
         "group_thread_cnt": 0,
     }
     queue = {**QUEUE, "read_ahead_bytes": readahead_kb * 1024}
-    return {"kind": "md", "name": "md127", "path": "/dev/md127", "on": ["sdb1"], "size_bytes": 1, "queue": queue, "md": inner}
+    return {
+        "kind": "md",
+        "name": "md127",
+        "path": "/dev/md127",
+        "on": ["sdb1"],
+        "size_bytes": 1,
+        "queue": queue,
+        "md": inner,
+    }
 
 
 def fingerprint_of(stack: str, readahead_kb: int = 1536) -> dict[str, t.Any]:
@@ -162,7 +183,9 @@ def fingerprint_of(stack: str, readahead_kb: int = 1536) -> dict[str, t.Any]:
     if stack == "md":
         layers = [_xfs_layer(262144, 3, 32 * 10**9), _md_layer(readahead_kb), *below]
     elif stack == "lvm_stripe":
-        striped = _lv_layer(readahead_kb, segment_type="striped", stripes=4, stripe_bytes=65536, pe_start_bytes=[1048576])
+        striped = _lv_layer(
+            readahead_kb, segment_type="striped", stripes=4, stripe_bytes=65536, pe_start_bytes=[1048576]
+        )
         layers = [_xfs_layer(65536, 4, 42 * 10**9), striped, *below]
     else:
         layers = [_xfs_layer(262144, 3, 31990 * 10**6), _lv_layer(readahead_kb), _md_layer(1536), *below]
@@ -186,7 +209,13 @@ def _digest(*parts: t.Any) -> str:
 
 
 def _observation(
-    run: dict[str, t.Any], host: str, block: int, position: int, stack: str, workload: dict[str, t.Any], value: float,
+    run: dict[str, t.Any],
+    host: str,
+    block: int,
+    position: int,
+    stack: str,
+    workload: dict[str, t.Any],
+    value: float,
     readahead_kb: int,
 ) -> dict[str, t.Any]:
     moved = 768 * 1024**2
@@ -256,7 +285,10 @@ def simulate_run(
     run_id: str = "20261130-a1f3",
 ) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
     """A run record and its observations; C(effects) are ratios to md by stack and workload."""
-    effects = effects or {"lvm_on_md": {"buffered_read": 0.62}, "lvm_stripe": {"seq_read": 0.975, "buffered_read": 0.93}}
+    effects = effects or {
+        "lvm_on_md": {"buffered_read": 0.62},
+        "lvm_stripe": {"seq_read": 0.975, "buffered_read": 0.93},
+    }
     rng = np.random.default_rng(seed)
     run: dict[str, t.Any] = {
         "run_id": run_id,
@@ -274,7 +306,9 @@ def simulate_run(
     for host in hosts:
         table = {}
         for workload in WORKLOADS:
-            ratios = [1.0 if s["name"] == "md" else effects.get(s["name"], {}).get(workload["name"], 1.0) for s in STACKS]
+            ratios = [
+                1.0 if s["name"] == "md" else effects.get(s["name"], {}).get(workload["name"], 1.0) for s in STACKS
+            ]
             table[workload["name"]] = simulate_values(rng, ratios, blocks, cv)
         for block in range(1, blocks + 1):
             order = [(s, w) for s in rng.permutation(len(STACKS)) for w in rng.permutation(len(WORKLOADS))]
@@ -283,4 +317,38 @@ def simulate_run(
                 value = table[workload["name"]][s][block]
                 ahead = (readahead_kb or {"lvm_on_md": 128}).get(stack, 1536)
                 observations.append(_observation(run, host, block, position, stack, workload, value, ahead))
+    return run, observations
+
+
+def bare_run(
+    tables: t.Mapping[str, t.Mapping[str, t.Mapping[int, float]]],
+    margin: float = 0.03,
+    metric: str = "throughput_bytes_per_second",
+) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
+    """A run and observations that hold only what the statistics read; C(tables) is workload, stack, block, value."""
+    stacks = list(dict.fromkeys(stack for table in tables.values() for stack in table))
+    run = {
+        "run_id": "20261130-0001",
+        "experiment": "bare",
+        "hosts": ["h"],
+        "stacks": [{"name": stack, "layers": []} for stack in stacks],
+        "workloads": [{"name": name} for name in tables],
+        "design": {"blocks": 0, "baseline": stacks[0], "equivalence_margin": margin},
+    }
+    observations = [
+        {
+            "host": "h",
+            "block": block,
+            "position": 1,
+            "stack": stack,
+            "workload": workload,
+            "valid": True,
+            "started_at": (START + datetime.timedelta(minutes=block)).isoformat(),
+            "metrics": {metric: value},
+            "primary_metric": metric,
+        }
+        for workload, table in tables.items()
+        for stack, values in table.items()
+        for block, value in values.items()
+    ]
     return run, observations

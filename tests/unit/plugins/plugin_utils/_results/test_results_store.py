@@ -101,7 +101,7 @@ def test_what_is_no_database_is_refused_in_a_sentence(tmp_path: pathlib.Path) ->
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: pathlib.Path) -> None:
     (tmp_path / "results").write_text("a file where the directory should be")
-    with pytest.raises(StoreError, match="results/plumbline.db"):
+    with pytest.raises(StoreError, match=r"results/plumbline\.db"):
         ResultsStore(tmp_path / "results" / "plumbline.db")
 
 
