@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
-import time
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StorageError
 
@@ -29,13 +29,27 @@ def process_runs(pid: int, mark: str) -> bool:
 
 
 def wait_until_gone(pid: int, mark: str, timeout: float) -> bool:
-    """Whether the process ended within C(timeout) seconds."""
-    until = time.monotonic() + timeout
-    while process_runs(pid, mark):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
-    return True
+    """Whether the process ended within C(timeout) seconds, with all its threads and the files they held."""
+    try:
+        # Its arguments vanish before its files are closed; the handle tells the end of the last thread.
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        if not process_runs(pid, mark) and not _is_ending(pid):
+            return True
+        return bool(select.select([handle], [], [], timeout)[0])
+    finally:
+        os.close(handle)
+
+
+def _is_ending(pid: int) -> bool:
+    """Whether a process lost its arguments but has not gone yet."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as source:
+            return not source.read()
+    except OSError:
+        return False
 
 
 def kill_process(pid: int, mark: str) -> bool:
@@ -48,8 +62,8 @@ def kill_process(pid: int, mark: str) -> bool:
         return True
     except PermissionError as error:
         raise StorageError(f"process {pid} belongs to another user and cannot be ended: {error}") from error
-    if not wait_until_gone(pid, mark, 10):
-        raise StorageError(f"process {pid} was killed but is still there after 10 s")
+    if not wait_until_gone(pid, mark, 30):
+        raise StorageError(f"process {pid} was killed but is still there after 30 s")
     return True
 
 
