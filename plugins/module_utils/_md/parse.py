@@ -96,7 +96,7 @@ def _superblock(path: str, fields: t.Mapping[str, str], body: str) -> MdSuperblo
         homehost=homehost,
         chunk_bytes=_chunk(fields.get("Chunk Size")),
         layout=_layout(level, fields.get("Layout")),
-        data_offset_bytes=0 if old else _scaled(fields.get("Data Offset"), _SECTOR),
+        data_offset_bytes=0 if old or version == "1.0" else _scaled(fields.get("Data Offset"), _SECTOR),
         component_size_bytes=_scaled(used, 1024 if old else _SECTOR),
         array_size_bytes=_scaled(fields.get("Array Size"), 1024),
         bitmap="internal" if "Internal Bitmap" in fields else "none",

@@ -12,7 +12,13 @@ import typing as t
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.align import first_aligned
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe import has_chunk, raid10_copies
 
-__all__ = ["array_size_bytes", "available_bytes", "component_size_bytes", "default_data_offset_bytes"]
+__all__ = [
+    "array_size_bytes",
+    "available_bytes",
+    "component_size_bytes",
+    "concatenated_bytes",
+    "default_data_offset_bytes",
+]
 
 _SECTOR = 512
 _KIB = 1024
@@ -63,6 +69,19 @@ def component_size_bytes(level: str, available: t.Sequence[int], chunk_bytes: in
     """What every member contributes: the smallest, in whole chunks where the level has them, else in whole KiB."""
     unit = chunk_bytes if chunk_bytes and has_chunk(level) else _KIB
     return min(available) // unit * unit
+
+
+def concatenated_bytes(available: t.Sequence[int], chunk_bytes: int | None) -> int:
+    """The size of raid0 (and, without a chunk, linear), where each member gives all that it has.
+
+    The kernel cuts each member to whole chunks and then masks with chunk - 1 sectors, which loses a little more where
+    the chunk is not a power of two.
+    """
+    if not chunk_bytes:
+        return sum(each // _KIB * _KIB for each in available)
+    chunk = chunk_bytes // _SECTOR
+    sectors = [each // _SECTOR // chunk * chunk for each in available]
+    return sum(each & ~(chunk - 1) for each in sectors) * _SECTOR
 
 
 def array_size_bytes(

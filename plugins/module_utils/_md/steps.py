@@ -27,6 +27,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.size import 
     array_size_bytes,
     available_bytes,
     component_size_bytes,
+    concatenated_bytes,
     default_data_offset_bytes,
 )
 
@@ -109,8 +110,7 @@ def _with_sizes(
     smallest = component_size_bytes(level, room, chunk)
     _check_room(wanted, level, min(sizes), smallest, chunk or 4096)
     if level in ("raid0", "linear"):
-        unit = chunk or 1024
-        total = sum(each // unit * unit for each in room[: len(members)])
+        total = concatenated_bytes(room[: len(members)], chunk)
         return dataclasses.replace(shape, data_offset_bytes=offset, array_size_bytes=total)
     component = wanted.size_bytes or smallest
     return dataclasses.replace(
