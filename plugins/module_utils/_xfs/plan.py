@@ -55,7 +55,7 @@ def managed_fields(state: XfsContent, wanted: XfsWanted) -> dict[str, t.Any]:
     fields: dict[str, t.Any] = {"device": wanted.device}
     if _manages_geometry(wanted):
         fields.update(sunit_bytes=state.sunit_bytes, swidth_bytes=state.swidth_bytes)
-    for field, option, _ in _ASKED:
+    for field, option, _is_size in _ASKED:
         if getattr(wanted, option) is not None:
             fields[field] = getattr(state, field)
     if wanted.label is not None:
