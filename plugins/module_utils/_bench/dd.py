@@ -19,7 +19,9 @@ PARSER_VERSION = 1
 
 # "314572800 bytes (315 MB, 300 MiB) copied, 0.00631315 s, 49.8 GB/s"; below 1000 bytes without the bracket, older
 # versions with one unit in it and the word "seconds".
-_FIGURES = re.compile(r"^(\d+) bytes? (?:\([^)]*\) )?copied, (\d+(?:\.\d+)?(?:e[-+]\d+)?) s(?:econds?)?, ")
+_FIGURES = re.compile(
+    r"^(\d{1,18}) bytes? (?:\([^)]*\) )?copied, (\d{1,18}(?:\.\d{1,18})?(?:e[-+]\d{1,3})?) s(?:econds?)?, "
+)
 _RECORDS = re.compile(r"^(\d+)\+(\d+) records (in|out)$")
 
 

@@ -53,7 +53,7 @@ def _system() -> dict[str, t.Any]:
 
 
 def _cpu() -> dict[str, t.Any]:
-    model = re.search(r"^(?:model name|Model|cpu model|processor)\s*:\s*(\D.*)$", _cpuinfo(), re.MULTILINE)
+    model = re.search(r"^(?:model name|Model|cpu model)[ \t]*:[ \t]*(.+)$", _cpuinfo(), re.MULTILINE)
     weak = "/sys/devices/system/cpu/vulnerabilities"
     return {
         "cpu_model": model.group(1).strip() if model else None,

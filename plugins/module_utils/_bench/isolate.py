@@ -37,7 +37,8 @@ _REMOVE = f'{_MOUNT} && exec rm -f -- "$4"'
 
 def in_private_mount(device: str, argv: t.Sequence[str], read_only: bool, directory: str = MOUNT_DIR) -> list[str]:
     """Mounts, prints C(READY) on a line of its own, waits for one line on standard input, becomes C(argv)."""
-    options = "ro,noatime" if read_only else "rw,noatime"
+    # Whatever is read here was written and cleanly unmounted before; without norecovery even a read-only mount writes its log.
+    options = "ro,norecovery,noatime" if read_only else "rw,noatime"
     return [*_UNSHARE, "sh", "-c", _RUN, "sh", options, device, directory, *argv]
 
 

@@ -13,6 +13,7 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size, parse_size
+from ansible_collections.plumbline.storage.plugins.module_utils._core.yaml_words import restore_on
 
 __all__ = [
     "FILESYSTEM",
@@ -133,6 +134,7 @@ def parse_workload(value: t.Mapping[str, t.Any]) -> Workload:
     """One typed workload from the mapping that a person wrote; raises PlanRefused naming the workload and the key."""
     if not isinstance(value, t.Mapping):
         raise PlanRefused(f"a workload was given as {value!r}; it must be a mapping with name, tool and on")
+    value = restore_on(value)
     name = value.get("name")
     if not isinstance(name, str) or not _NAME.match(name):
         raise PlanRefused(

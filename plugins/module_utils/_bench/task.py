@@ -95,7 +95,7 @@ class BenchTask:
 
         def emit(observation: dict[str, t.Any]) -> None:
             spool.append(observation)
-            counts["done"] += 1
+            counts["done"] += observation["attempt"] == 1
 
         def status(now: dict[str, t.Any]) -> None:
             spool.write_status({**now, **counts})
