@@ -82,7 +82,7 @@ def _svg(chart: t.Any, height: int, label: str) -> str:
         )
     )
     with alt.data_transformers.disable_max_rows():
-        svg = vl_convert.vegalite_to_svg(whole.to_json(), show_warnings=False)
+        svg = vl_convert.vegalite_to_svg(whole.to_json(validate=False), show_warnings=False)
     return _for_page(svg, label)
 
 

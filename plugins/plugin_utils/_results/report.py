@@ -50,6 +50,8 @@ __all__ = ["collection_version", "render_report"]
 _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 # With more workloads than this the first page shows only the most telling ones.
 _FIRST_PAGE_CHARTS = 4
+# Hosts beyond these have their tables, stacks and evidence but no charts of their own, so that the page stays small.
+_HOSTS_WITH_CHARTS = 8
 _SYMBOLS = {
     "equivalent": "=",
     "slower": "▼",
@@ -111,7 +113,10 @@ def render_report(
         first_charts=_first_charts(summary, measured),
         legend=_legend(summary),
         cautions=_cautions(summary, measured),
-        hosts=[_host(summary, host, by_host.get(host.host, []), len(measured)) for host in measured],
+        hosts=[
+            _host(summary, host, by_host.get(host.host, []), place < _HOSTS_WITH_CHARTS, len(measured) > 1)
+            for place, host in enumerate(measured)
+        ],
         unmeasured=[host for host in summary.hosts if not host.n_observations],
         margin=format_percent(summary.margin),
         baseline_title=stack_title(summary.run, summary.baseline),
@@ -194,15 +199,18 @@ def _cautions(summary: Summary, measured: list[HostSummary]) -> list[str]:
     return found
 
 
-def _host(summary: Summary, host: HostSummary, observations: list[dict[str, t.Any]], n_hosts: int) -> dict[str, t.Any]:
+def _host(
+    summary: Summary, host: HostSummary, observations: list[dict[str, t.Any]], draw: bool, several: bool
+) -> dict[str, t.Any]:
     return {
         "name": host.host,
+        "drawn": draw,
         "line": host_line(host),
         "lost": host.lost,
         "answers": host_answer(summary, host),
         "differences": _differences(summary, host),
         "difference_lines": difference_lines(summary, host),
-        "workloads": [_workload(summary, host, workload, n_hosts) for workload in host.workloads],
+        "workloads": [_workload(summary, host, workload, draw, several) for workload in host.workloads],
         "stacks": [_stack(summary, stack) for stack in host.stacks if stack.fingerprint.get("layers")],
         "invalid": host.invalid,
         "missing": _missing(host),
@@ -242,7 +250,9 @@ def _missing(host: HostSummary) -> list[str]:
     ]
 
 
-def _workload(summary: Summary, host: HostSummary, workload: WorkloadSummary, n_hosts: int) -> dict[str, t.Any]:
+def _workload(
+    summary: Summary, host: HostSummary, workload: WorkloadSummary, draw: bool, several: bool
+) -> dict[str, t.Any]:
     title, metric = sentence(workload_title(summary.run, workload.name)), workload_metric(workload)
     rows = []
     for place, cell in enumerate(workload.cells):
@@ -261,16 +271,18 @@ def _workload(summary: Summary, host: HostSummary, workload: WorkloadSummary, n_
             }
         )
     where = f" on {host.host}"
-    strip = charts.strip_chart(summary, workload, f"{title}{where}: every run of each stack") if n_hosts > 1 else ""
+    strip = (
+        charts.strip_chart(summary, workload, f"{title}{where}: every run of each stack") if draw and several else ""
+    )
     return {
         "name": workload.name,
         "title": title,
         "metric": f"{metric.noun}, {metric.unit}" if metric.unit else metric.noun,
         "rows": rows,
         "strip": _picture(strip),
-        "drift": _picture(charts.drift_chart(summary, workload, f"{title}{where}: runs by time")),
+        "drift": _picture(charts.drift_chart(summary, workload, f"{title}{where}: runs by time") if draw else ""),
         "drift_text": _drift_text(workload),
-        "disks": _picture(charts.disk_chart(summary, workload, f"{title}{where}: rate of each disk")),
+        "disks": _picture(charts.disk_chart(summary, workload, f"{title}{where}: rate of each disk") if draw else ""),
         "cpu": _cpu(summary, workload),
     }
 
