@@ -145,7 +145,8 @@ class ActionModule(ActionBase):
         return parse_poll(said, offset)
 
     def _shell(self, command: str) -> str:
-        result = self._low_level_execute_command(command, sudoable=True)
+        # With something on its standard input ssh asks for no terminal.
+        result = self._low_level_execute_command(command, sudoable=True, in_data=b"\n")
         return str(result.get("stdout", ""))
 
 

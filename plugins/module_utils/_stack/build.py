@@ -64,6 +64,8 @@ from ansible_collections.plumbline.storage.plugins.module_utils._xfs.read import
 
 __all__ = ["StackBuilder", "fresh_uuid"]
 
+_REREAD_TRIES = 3
+
 
 def fresh_uuid() -> str:
     return str(uuidlib.uuid4())
@@ -224,19 +226,39 @@ class StackBuilder:
     def remove(self, record: StackRecord) -> bool:
         """Removes the layers of a record, and its regions unless they outlive it. Returns whether anything was there."""
         guard = self._guard(record)
-        nodes = self.region_nodes(record)
+        nodes = [node.path for node in self.region_nodes(record)]
         world = self.read_layers(record, None)
         if unassembled_arrays(record, world) and nodes:
-            world = self._assemble(record, world, [node.path for node in nodes])
-        plan = compose_removal(record, world, [node.path for node in nodes])
-        guard.check(plan)
-        apply_plan(plan, self.runner, before_step=guard.before_step)
-        settle(self.runner)
-        self._restore_settings(record)
+            world = self._assemble(record, world, nodes)
+        plans = [compose_removal(record, world, nodes)]
         if not record.keeps_regions:
-            self._remove_regions(record, guard)
+            self.disks = self.disks or self._recorded_disks(record)
+            plans.append(compose_region_removal(record, self.read_ground()))
+        plan = merge(plans)
+        guard.check(plan)
+        self._applied += apply_plan(plan, self.runner, before_step=guard.before_step)
+        settle(self.runner)
+        self._verify_removed(record)
+        self._restore_settings(record)
         delete_record(record.id)
         return plan.changed
+
+    def _verify_removed(self, record: StackRecord) -> None:
+        """Nothing may stand on the regions any more, and no region may be left where they go too."""
+        held = [node.path for node in self.region_nodes(record) if node.holders]
+        if held:
+            raise VerifyFailed(f"stack {record.id} was removed without an error, but {', '.join(held)} is still held; run again")
+        if record.keeps_regions:
+            return
+        for _ in range(_REREAD_TRIES):
+            rest = compose_region_removal(record, self.read_ground())
+            if not rest.changed:
+                return
+            # The kernel keeps showing a partition that udev held open while its table went.
+            self._guard(record).check(rest)
+            self._applied += apply_plan(rest, self.runner, before_step=self._guard(record).before_step)
+            settle(self.runner)
+        _refuse_rest(compose_region_removal(record, self.read_ground()), f"the removal of {record.id}")
 
     def _assemble(self, record: StackRecord, world: World, regions: list[str]) -> World:
         """Brings up arrays that lie there in pieces, so that what is inside them can be wiped too."""
@@ -257,13 +279,6 @@ class StackBuilder:
         for path, value in record.settings_before:
             if os.path.exists(path):
                 self.runner.change(["tee", path], stdin=f"{value}\n", ok=None)
-
-    def _remove_regions(self, record: StackRecord, guard: Guard) -> None:
-        self.disks = self.disks or self._recorded_disks(record)
-        plan = compose_region_removal(record, self.read_ground())
-        guard.check(plan)
-        apply_plan(plan, self.runner, before_step=guard.before_step)
-        settle(self.runner)
 
     def _recorded_disks(self, record: StackRecord) -> tuple[DiskIdentity, ...]:
         """The disks of a record, found by their names; one that is gone cannot be cleaned and is told of."""

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import parse_optional_size, parse_size
+from ansible_collections.plumbline.storage.plugins.module_utils._core.yaml_words import restore_on
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import (
     Design,
     Experiment,
@@ -69,6 +70,7 @@ def parse_stack(value: t.Mapping[str, t.Any], disk_count: int) -> StackDescripti
     """One stack over C(disk_count) disks. Raises PlanRefused for unknown layers or options, or a missing ground."""
     if not isinstance(value, t.Mapping):
         raise PlanRefused(f"a stack was given as {value!r}; write a mapping with name and layers")
+    value = restore_on(value)
     name = check_name(value.get("name"), "a stack")
     unknown = sorted(set(value) - {"name", "title", "layers", "settings"})
     if unknown:
@@ -166,6 +168,7 @@ def _parse_settings(stack: str, value: t.Any, layers: t.Sequence[Layer]) -> dict
 
 def parse_experiment(value: t.Mapping[str, t.Any], disk_count: int) -> Experiment:
     """The experiment over C(disk_count) disks. Raises PlanRefused for anything that cannot be meant."""
+    value = restore_on(value)
     unknown = sorted(str(key) for key in value if key not in _EXPERIMENT_KEYS)
     if unknown:
         raise PlanRefused(f"the experiment has {', '.join(unknown)}; it can have {', '.join(_EXPERIMENT_KEYS)}")

@@ -40,9 +40,8 @@ def poll_command(job: t.Mapping[str, t.Any], offset: int) -> str:
 
 def parse_poll(stdout: str, offset: int) -> Poll | None:
     """What C(poll_command) printed; None when it is not complete (a broken connection). Pure."""
-    head, mark, tail = stdout.partition(f"{_MARK}\n")
-    if not mark:
-        head, mark, tail = stdout.partition(f"{_MARK}\r\n")
+    # A terminal in between would add carriage returns, which are not in the spool and must not count.
+    head, mark, tail = stdout.replace("\r\n", "\n").partition(f"{_MARK}\n")
     lines = head.strip().splitlines()
     if not mark or not lines or lines[0].strip() not in ("alive", "gone"):
         return None

@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
+from ansible_collections.plumbline.storage.plugins.module_utils._core.yaml_words import restore_on
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.parse import parse_experiment
 
 __all__ = ["check_resume", "disk_count_of", "is_run_id", "new_run", "planned_count", "results_location"]
@@ -46,6 +47,7 @@ def new_run(
     run_id: str, description: t.Mapping[str, t.Any], hosts: t.Sequence[str], started_at: str, command: str
 ) -> dict[str, t.Any]:
     """The run as stored. Raises PlanRefused when the description cannot be meant."""
+    description = restore_on(description)
     experiment = parse_experiment(description, disk_count_of(description))
     return {
         "run_id": run_id,

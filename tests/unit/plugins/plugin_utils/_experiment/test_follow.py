@@ -70,3 +70,10 @@ def test_progress_line_reads_like_a_sentence_of_figures() -> None:
 )
 def test_left(seconds: float | None, text: str) -> None:
     assert left_text(seconds) == text
+
+
+def test_carriage_returns_of_a_terminal_do_not_count() -> None:
+    line = json.dumps({"n": 1}) + "\n"
+    look = parse_poll(said("alive", "{}", line).replace("\n", "\r\n"), 0)
+    assert look is not None
+    assert (look.observations, look.next_offset) == ([{"n": 1}], len(line))
