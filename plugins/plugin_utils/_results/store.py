@@ -12,6 +12,7 @@ import datetime
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import typing as t
 import zlib
@@ -275,7 +276,8 @@ class ResultsStore:
 def _without_password(url: str) -> str:
     scheme, _sep, rest = url.partition("://")
     credentials, at, host = rest.rpartition("@")
-    return f"{scheme}://{credentials.split(':')[0]}{at}{host}" if at else url
+    shown = f"{scheme}://{credentials.split(':')[0]}{at}{host}" if at else url
+    return re.sub(r"(password=)[^&]*", r"\1***", shown)
 
 
 def _configure_sqlite(connection: t.Any, _record: t.Any) -> None:
