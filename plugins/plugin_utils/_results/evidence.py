@@ -79,8 +79,12 @@ def _gates(ordered: list[_Observation]) -> tuple[GateFact, ...]:
     for o in ordered:
         for side in ("before", "after"):
             for name, value in flat((o.get("gates") or {}).get(side) or {}):
-                seen.setdefault(name, {"before": [], "after": []})[side].append(value)
-    return tuple(GateFact(name, _seen(sides["before"]), _seen(sides["after"])) for name, sides in seen.items())
+                # What is told per device is one gate: the device's name may change from block to block.
+                gate = name.split(".", 1)[0]
+                seen.setdefault(gate, {"before": [], "after": []})[side].append(value)
+    return tuple(
+        GateFact(name.replace("_", " "), _seen(sides["before"]), _seen(sides["after"])) for name, sides in seen.items()
+    )
 
 
 def _seen(values: list[t.Any]) -> str:

@@ -19,10 +19,10 @@ from ansible_collections.plumbline.storage.plugins.plugin_utils._results.confoun
     stack_declaration,
 )
 from ansible_collections.plumbline.storage.plugins.plugin_utils._results.errors import ResultsError
+from ansible_collections.plumbline.storage.plugins.plugin_utils._results.measures import disk_rates, other_metrics
 from ansible_collections.plumbline.storage.plugins.plugin_utils._results.model import (
     Cell,
     Comparison,
-    DiskRate,
     HostSummary,
     InvalidRun,
     Point,
@@ -36,18 +36,6 @@ __all__ = ["compare", "parse_margin", "summarise"]
 
 ALPHA = 0.05
 _Observation = dict[str, t.Any]
-_OTHER_METRICS = (
-    "cpu_user_seconds",
-    "cpu_system_seconds",
-    "cpu_busy_fraction",
-    "duration_seconds",
-    "prepare_seconds",
-    "iops",
-    "throughput_bytes_per_second",
-    "latency_mean_seconds",
-    "latency_p50_seconds",
-    "latency_p99_seconds",
-)
 
 
 def parse_margin(margin: t.Any) -> float:
@@ -224,8 +212,8 @@ def _cell(
         median=ranks.median(values) if values else None,
         median_interval=ranks.median_interval(values, frame.alpha),
         points=points[stack],
-        disks=_disk_rates(analysed),
-        others=_other_metrics(analysed),
+        disks=disk_rates(analysed),
+        others=other_metrics(analysed),
         comparison=versus,
     )
 
@@ -334,47 +322,3 @@ def _judge(alpha: float, raw: Comparison, higher: bool, p: float, p_equivalence:
     else:
         kind = "inconclusive"
     return replace(raw, p_holm=p, p_equivalence_holm=p_equivalence, kind=kind, different=different)
-
-
-def _median_of(values: t.Iterable[t.Any]) -> float | None:
-    numbers = [float(v) for v in values if isinstance(v, (int, float))]
-    return ranks.median(numbers) if numbers else None
-
-
-def _other_metrics(runs: list[_Observation]) -> dict[str, float]:
-    """Medians of the descriptive metrics, and processor seconds per 10^9 bytes moved."""
-    found = {name: _median_of((o["metrics"] or {}).get(name) for o in runs) for name in _OTHER_METRICS}
-    costs = []
-    for run in runs:
-        metrics = run["metrics"]
-        spent = [metrics[n] for n in ("cpu_user_seconds", "cpu_system_seconds") if metrics.get(n) is not None]
-        if spent and metrics.get("bytes"):
-            costs.append(sum(spent) / metrics["bytes"] * 1e9)
-    found["cpu_seconds_per_gigabyte"] = _median_of(costs)
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _disk_rates(runs: list[_Observation]) -> tuple[DiskRate, ...]:
-    """Medians over runs per disk, in the order of serial numbers."""
-    seen: dict[str, list[tuple[dict[str, t.Any], float | None]]] = collections.defaultdict(list)
-    for run in runs:
-        for member in run.get("members") or []:
-            name = member.get("serial_number") or member.get("kernel_name") or "?"
-            seen[str(name)].append((member, run["metrics"].get("duration_seconds")))
-    return tuple(
-        DiskRate(
-            disk=name,
-            read_bytes_per_second=_median_of(_member_rate(m, "read", d) for m, d in rows),
-            write_bytes_per_second=_median_of(_member_rate(m, "written", d) for m, d in rows),
-            busy_fraction=_median_of(m["busy_seconds"] / d for m, d in rows if d and m.get("busy_seconds") is not None),
-        )
-        for name, rows in sorted(seen.items())
-    )
-
-
-def _member_rate(member: dict[str, t.Any], way: str, duration: float | None) -> float | None:
-    given = member.get(f"{way}_bytes_per_second")
-    if given is not None:
-        return float(given)
-    moved = member.get(f"{way}_bytes")
-    return moved / duration if moved is not None and duration else None

@@ -97,7 +97,7 @@ def test_report_stands_alone_and_has_its_three_parts(simulated: t.Any, tmp_path:
         "lvchange --readahead 3072 vg/lv",
         "20080229",
         "block 1",
-        "sync_action",
+        "sync action",
         "6.1.0-28-amd64",
         "-e resume=20261130-a1f3",
         "other I/O",

@@ -205,3 +205,21 @@ def test_intervals_of_the_ratio_cover_the_truth(simulated: t.Any) -> None:
         assert interval is not None
         covered += interval.low <= 0.8 <= interval.high
     assert covered / 300 >= 0.92
+
+
+def test_processor_time_is_set_against_all_bytes_moved_the_ramp_included(simulated: t.Any) -> None:
+    """Ten seconds of I/O, eight of them measured, at 100 MB/s: 1 GB was moved in 5 processor seconds."""
+    run, observations = simulated.simulate_run(blocks=1)
+    for o in observations:
+        o["metrics"].update(
+            throughput_bytes_per_second=1e8,
+            bytes=8e8,
+            duration_seconds=8.0,
+            cpu_user_seconds=2.0,
+            cpu_system_seconds=3.0,
+        )
+        for member in o["members"]:
+            member.update(read_bytes=25e7, read_bytes_per_second=25e6, busy_seconds=9.0)
+    cell = _cell(summarise(run, observations), "seq_read", "md")
+    assert cell.others["cpu_seconds_per_gigabyte"] == pytest.approx(5.0)
+    assert cell.disks[0].busy_fraction == pytest.approx(0.9)
