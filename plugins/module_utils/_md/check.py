@@ -85,8 +85,11 @@ def check_devices(devices: t.Sequence[DeviceGeometry], asked: t.Sequence[str]) -
     seen: dict[str, str] = {}
     for device, path in zip(devices, asked):
         if device.path in seen:
-            names = path if seen[device.path] == path else f"{seen[device.path]} and {path}"
-            raise PlanRefused(f"{names} was named as a member twice: it is the one device {device.path}")
+            if seen[device.path] == path:
+                raise PlanRefused(f"{path} was named as a member twice; name each device once")
+            raise PlanRefused(
+                f"{seen[device.path]} and {path} were both named as members, but they are one device, {device.path}"
+            )
         seen[device.path] = path
 
 
