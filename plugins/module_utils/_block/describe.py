@@ -112,7 +112,7 @@ def render_disks_seen(host: str, disks: t.Sequence[t.Mapping[str, t.Any]]) -> st
     usable = [disk for disk in shown if disk["usable"] and _entry(disk)]
     if not usable:
         return "\n".join([f"{head} Disks seen:", *lines, "None of them can be used."])
-    entries = blank or ["<serial number of a disk whose content may be lost>"]
+    entries = blank or ['"<serial number of a disk whose content may be lost>"']
     return "\n".join(
         [
             f"{head} Disks seen:",
