@@ -53,12 +53,12 @@ missing=$(missing_packages | tr '\n' ' ')
 [ -z "$missing" ] || install_packages $missing
 
 python=$(find_python)
-wanted=$(cat requirements.txt requirements-dev.txt tests/ci/setup.sh | sha256sum | cut -c1-32)-$("$python" -V | tr -d ' ')-$venv
+wanted=$(cat requirements.txt requirements-dev.txt | sha256sum | cut -c1-32)-$("$python" -V | tr -d ' ')-$venv
 if [ "$(cat "$venv/stamp" 2>/dev/null)" = "$wanted" ] && "$venv/bin/python" -c 'import ansible, pytest' 2>/dev/null; then
     exit 0
 fi
 echo "setup: making .venv with $("$python" -V) from requirements.txt and requirements-dev.txt"
 rm -rf "$venv"
 "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+"$venv/bin/python" -m pip install --quiet --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
 echo "$wanted" >"$venv/stamp"
