@@ -43,7 +43,7 @@ def verdict(comparison: Comparison | None, margin: float) -> str:
     if comparison is None:
         return "baseline"
     if comparison.kind == "no_pairs":
-        return "no verdict: no block has a valid run of both"
+        return "no verdict: no block has a valid run of both stacks"
     if comparison.kind == "too_few_blocks":
         more = comparison.blocks_needed
         return f"too few blocks ({more} more)"
@@ -101,8 +101,9 @@ def stack_answer(summary: Summary, host: HostSummary, stack: str) -> str:
     for workload, comparison in found.get("slower", []) + found.get("faster", []):
         said.append(_effect(workload, comparison, f"{workload_title(run, workload.name)} through {through()}"))
     if "inconclusive" in found:
-        each = [f"{workload_title(run, w.name)} (ratio {_ratio_text(c)})" for w, c in found["inconclusive"]]
-        said.append(f"neither a difference nor equivalence is shown for {join_words(each)} through {through()}")
+        ratios = join_words([_ratio_text(c) for _w, c in found["inconclusive"]])
+        what = f"{names('inconclusive')} through {through()}"
+        said.append(f"for {what} neither a difference nor equivalence is shown (ratio {ratios})")
     if "too_few_blocks" in found:
         more = max(c.blocks_needed for _w, c in found["too_few_blocks"])
         blocks = "block" if more == 1 else "blocks"
@@ -110,7 +111,7 @@ def stack_answer(summary: Summary, host: HostSummary, stack: str) -> str:
             f"too few blocks for a verdict on {names('too_few_blocks')} through {through()}: {more} more {blocks} would do"
         )
     if "no_pairs" in found:
-        said.append(f"no verdict on {names('no_pairs')} through {through()}: no block has a valid run of both")
+        said.append(f"no verdict on {names('no_pairs')} through {through()}: no block has a valid run of both stacks")
     return " ".join(sentence(text) + "." for text in said)
 
 

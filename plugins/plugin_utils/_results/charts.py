@@ -45,6 +45,11 @@ def colour_of(place: int) -> str:
     return _SERIES[place % SERIES]
 
 
+def _area_of(place: int, size: int) -> int:
+    """Triangles and diamonds look smaller than they are."""
+    return size if SHAPES[place % len(SHAPES)] in ("circle", "square") else int(size * 1.5)
+
+
 def shape_of(place: int) -> str:
     return SHAPES[place % len(SHAPES)]
 
@@ -166,6 +171,7 @@ def strip_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
                 "y": row + 0.64 + _jitter(i),
                 "colour": colour_of(series),
                 "shape": shape_of(series),
+                "size": _area_of(series, 48),
             }
             for i, p in enumerate(_thin(list(cell.points)))
         ]
@@ -223,8 +229,8 @@ def _dot_layers(alt: t.Any, dots: list[t.Any], bars: list[t.Any], x: t.Callable[
         middles.mark_rule(strokeWidth=7, strokeCap="round", opacity=0.28).encode(
             x=x("low"), x2="high:Q", y=y, color=colour
         ),
-        points.mark_point(filled=True, size=48, opacity=0.75, stroke=_PAPER, strokeWidth=0.7).encode(
-            x=x("x"), y=y, fill=alt.Fill("colour:N", scale=None), shape=shape
+        points.mark_point(filled=True, opacity=0.75, stroke=_PAPER, strokeWidth=0.7).encode(
+            x=x("x"), y=y, fill=alt.Fill("colour:N", scale=None), shape=shape, size=alt.Size("size:Q", scale=None)
         ),
         middles.mark_tick(orient="vertical", thickness=3, size=22, opacity=1).encode(x=x("x"), y=y, color=colour),
     ]
@@ -240,6 +246,7 @@ def drift_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
             "y": (p.value / cell.median - 1) * 100,
             "colour": colour_of(names.index(cell.stack)),
             "shape": shape_of(names.index(cell.stack)),
+            "size": _area_of(names.index(cell.stack), 48),
         }
         for cell in workload.cells
         if cell.median
@@ -255,9 +262,7 @@ def drift_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
     up = alt.Scale(domain=_domain([d["y"] for d in dots], (-margin, margin)), nice=False, zero=False)
     up_axis = alt.Axis(title="% from the stack's median", tickCount=5)
     band = alt.Chart(alt.Data(values=[{"low": -margin, "high": margin}])).mark_rect(color=_BAND)
-    points = alt.Chart(alt.Data(values=dots)).mark_point(
-        filled=True, size=48, opacity=0.8, stroke=_PAPER, strokeWidth=0.7
-    )
+    points = alt.Chart(alt.Data(values=dots)).mark_point(filled=True, opacity=0.8, stroke=_PAPER, strokeWidth=0.7)
     return _svg(
         alt.layer(
             band.encode(y=alt.Y("low:Q", scale=up, axis=up_axis), y2="high:Q"),
@@ -266,6 +271,7 @@ def drift_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
                 y=alt.Y("y:Q", scale=up, axis=up_axis),
                 fill=alt.Fill("colour:N", scale=None),
                 shape=alt.Shape("shape:N", scale=None),
+                size=alt.Size("size:Q", scale=None),
             ),
         ),
         150,
@@ -293,6 +299,7 @@ def disk_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
             "y": disks.index(disk) + 0.66 + max(-0.3, min(0.3, shift[series])),
             "colour": colour_of(series),
             "shape": shape_of(series),
+            "size": _area_of(series, 48),
         }
         for disk, series, value in rates
         if value
@@ -301,10 +308,14 @@ def disk_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
     title = f"{'written to' if writes else 'read from'} each disk, MB/s"
     x = _across(alt, [0, max(d["x"] for d in dots) * 1.05], title)
     y = alt.Y("y:Q", scale=_rows(alt, len(disks)), axis=None)
-    points = alt.Chart(alt.Data(values=dots)).mark_point(
-        filled=True, size=64, opacity=0.9, stroke=_PAPER, strokeWidth=0.7
+    points = alt.Chart(alt.Data(values=dots)).mark_point(filled=True, opacity=0.9, stroke=_PAPER, strokeWidth=0.7)
+    marks = points.encode(
+        x=x("x"),
+        y=y,
+        fill=alt.Fill("colour:N", scale=None),
+        shape=alt.Shape("shape:N", scale=None),
+        size=alt.Size("size:Q", scale=None),
     )
-    marks = points.encode(x=x("x"), y=y, fill=alt.Fill("colour:N", scale=None), shape=alt.Shape("shape:N", scale=None))
     return _svg(alt.layer(marks, *_labels(alt, texts, y, None)), 40 * len(disks), label)
 
 
@@ -334,7 +345,15 @@ def hosts_chart(summary: Summary, name: str, label: str) -> str:
         for place, comparison in enumerate(_thin(usable)):
             y = row + 0.4 + 0.5 * (place + 0.5) / len(usable)
             ratio, interval = comparison.ratio or 1.0, comparison.ratio_interval
-            dots.append({"x": ratio, "y": y, "colour": colour_of(series), "shape": shape_of(series)})
+            dots.append(
+                {
+                    "x": ratio,
+                    "y": y,
+                    "colour": colour_of(series),
+                    "shape": shape_of(series),
+                    "size": _area_of(series, 48),
+                }
+            )
             ends = (interval.low, interval.high) if interval else (ratio, ratio)
             bars.append({"low": ends[0], "high": ends[1], "y": y, "colour": colour_of(series)})
     if not dots:
@@ -346,13 +365,17 @@ def hosts_chart(summary: Summary, name: str, label: str) -> str:
     y = alt.Y("y:Q", scale=_rows(alt, len(names)), axis=None)
     texts = [{"y": row + 0.2, "name": stack_title(summary.run, stack)} for row, stack in enumerate(names)]
     rules = alt.Chart(alt.Data(values=bars)).mark_rule(strokeWidth=2, opacity=0.5)
-    points = alt.Chart(alt.Data(values=dots)).mark_point(
-        filled=True, size=64, opacity=0.9, stroke=_PAPER, strokeWidth=0.7
-    )
+    points = alt.Chart(alt.Data(values=dots)).mark_point(filled=True, opacity=0.9, stroke=_PAPER, strokeWidth=0.7)
     layers = [
         *_band_layers(alt, band, x),
         rules.encode(x=x("low"), x2="high:Q", y=y, color=alt.Color("colour:N", scale=None)),
-        points.encode(x=x("x"), y=y, fill=alt.Fill("colour:N", scale=None), shape=alt.Shape("shape:N", scale=None)),
+        points.encode(
+            x=x("x"),
+            y=y,
+            fill=alt.Fill("colour:N", scale=None),
+            shape=alt.Shape("shape:N", scale=None),
+            size=alt.Size("size:Q", scale=None),
+        ),
         *_labels(alt, texts, y, None),
     ]
     return _svg(alt.layer(*layers), max(60, ROW * len(names)), label)

@@ -189,9 +189,7 @@ def _cautions(summary: Summary, measured: list[HostSummary]) -> list[str]:
         found.append(VIRTUAL_REMARK)
     lost = [host.host for host in summary.hosts if host.lost]
     if lost:
-        found.append(
-            f"{join_words(lost) if len(lost) < 6 else f'{len(lost)} hosts'} did not finish; how far they came stands below."
-        )
+        found.append(f"{join_words(lost) if len(lost) < 6 else f'{len(lost)} hosts'} did not finish; see below.")
     if any(c.comparison and c.comparison.differences for h in measured for w in h.workloads for c in w.cells):
         found.append(
             "Some stacks differ in settings that were not varied on purpose (marked *); the difference may be theirs."
@@ -210,6 +208,7 @@ def _host(
         "answers": host_answer(summary, host),
         "differences": _differences(summary, host),
         "difference_lines": difference_lines(summary, host),
+        "comparable": _comparable(host),
         "workloads": [_workload(summary, host, workload, draw, several) for workload in host.workloads],
         "stacks": [_stack(summary, stack) for stack in host.stacks if stack.fingerprint.get("layers")],
         "invalid": host.invalid,
@@ -239,6 +238,11 @@ def _differences(summary: Summary, host: HostSummary) -> list[dict[str, t.Any]]:
         for stack in summary.stack_names()
         for difference in stack_differences(host, stack)
     ]
+
+
+def _comparable(host: HostSummary) -> bool:
+    """True when the settings of every stack are known, so that "no difference" can be said."""
+    return all(stack.fingerprint.get("layers") for stack in host.stacks)
 
 
 def _missing(host: HostSummary) -> list[str]:
