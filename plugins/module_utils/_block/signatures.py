@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
+import threading
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlankScan, Membership, Signature
@@ -34,6 +34,7 @@ _END_BYTES = 4 * 1024**2
 _SAMPLES = 64
 _SAMPLE_BYTES = 4096
 _READ_BYTES = 1024**2
+_SIDE_BY_SIDE = 16
 
 
 def read_signatures(runner: Runner, paths: t.Sequence[str]) -> dict[str, tuple[Signature, ...]]:
@@ -88,10 +89,25 @@ def scan_blank(path: str) -> BlankScan:
 
 def scan_many(paths: t.Sequence[str]) -> dict[str, BlankScan]:
     """C(scan_blank) of several devices side by side: disks are slow, and each waits for itself."""
-    if not paths:
-        return {}
-    with concurrent.futures.ThreadPoolExecutor(max_workers=min(16, len(paths))) as pool:
-        return dict(zip(paths, pool.map(scan_blank, paths)))
+    found: dict[str, BlankScan] = {}
+    errors: list[StorageError] = []
+
+    def scan(path: str) -> None:
+        try:
+            found[path] = scan_blank(path)
+        except StorageError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=scan, args=(path,), daemon=True) for path in dict.fromkeys(paths)]
+    for start in range(0, len(threads), _SIDE_BY_SIDE):
+        group = threads[start : start + _SIDE_BY_SIDE]
+        for thread in group:
+            thread.start()
+        for thread in group:
+            thread.join()
+    if errors:
+        raise errors[0]
+    return found
 
 
 def _extents(size: int) -> list[tuple[int, int]]:

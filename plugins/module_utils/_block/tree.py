@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode, BlockTree
 from ansible_collections.plumbline.storage.plugins.module_utils._block.sysfs import (
@@ -39,74 +40,114 @@ def read_tree(sysfs_root: str = "/sys", dev_root: str = "/dev") -> BlockTree:
     """Every block device of the host with its relations. Reads sysfs only; unreadable attributes are None."""
     class_directory = os.path.join(sysfs_root, "class/block")
     partition_uuids = _partition_uuids(dev_root)
+    wholes: dict[str, _Whole] = {}
     nodes = {}
     for name in list_names(class_directory):
-        node = _read_node(os.path.join(class_directory, name), name, partition_uuids)
+        node = _read_node(class_directory, name, partition_uuids, wholes)
         if node is not None:
             nodes[name] = node
     return BlockTree(nodes, devno_of_path)
 
 
-def _read_node(link: str, name: str, partition_uuids: dict[str, str]) -> BlockNode | None:
-    devno = read_text(os.path.join(link, "dev"))
-    if devno is None:  # hidden path of a multipath NVMe namespace, or gone meanwhile
+# What partitions share with their disk: read once per disk, since reading sysfs is what this costs.
+_Whole = dict[str, t.Any]
+
+
+def _read_node(
+    class_directory: str, name: str, partition_uuids: dict[str, str], wholes: dict[str, _Whole]
+) -> BlockNode | None:
+    directory = _directory_of(class_directory, name)
+    entries = set(list_names(directory))
+    kind = _kind(name, entries)
+    if "dev" not in entries or (kind == "loop" and "loop" not in entries):
+        return None  # hidden path of a multipath NVMe namespace, free loop device, or gone meanwhile
+    devno = read_text(os.path.join(directory, "dev"))
+    if devno is None:
         return None
-    directory = os.path.realpath(link)
-    number = read_int(os.path.join(directory, "partition"))
-    parent = os.path.basename(os.path.dirname(directory)) if number is not None else None
-    whole = os.path.dirname(directory) if parent else directory
-    start = read_int(os.path.join(directory, "start")) if parent else None
-    rotational = read_int(os.path.join(whole, "queue/rotational"))
+    whole = os.path.dirname(directory) if kind == "partition" else directory
+    if whole not in wholes:
+        wholes[whole] = _read_whole(whole)
+    fields = dict(wholes[whole])
+    fields["read_only"] = fields["read_only"] or read_int(os.path.join(directory, "ro")) == 1
     return BlockNode(
         kernel_name=name,
         path="/dev/" + name.replace("!", "/"),
         devno=devno,
         size_bytes=(read_int(os.path.join(directory, "size")) or 0) * _SECTOR_BYTES,
-        kind=_kind(directory, name, number),
-        parent=parent,
-        partitions=() if parent else _partitions(directory),
-        slaves=list_names(os.path.join(directory, "slaves")),
+        kind=kind,
         holders=list_names(os.path.join(directory, "holders")),
-        dm_name=read_text(os.path.join(directory, "dm/name")),
-        dm_uuid=read_text(os.path.join(directory, "dm/uuid")),
-        md_uuid=_md_uuid(directory, devno),
-        md_level=read_text(os.path.join(directory, "md/level")),
-        md_array_state=read_text(os.path.join(directory, "md/array_state")),
-        partition_number=number,
-        partition_start_bytes=None if start is None else start * _SECTOR_BYTES,
-        partition_uuid=partition_uuids.get(devno) if parent else None,
-        loop_backing_file=read_text(os.path.join(directory, "loop/backing_file")),
-        read_only=read_int(os.path.join(directory, "ro")) == 1 or read_int(os.path.join(whole, "ro")) == 1,
-        removable=read_int(os.path.join(whole, "removable")) == 1,
-        suspended=read_int(os.path.join(directory, "dm/suspended")) == 1,
-        rotational=None if rotational is None else rotational == 1,
-        logical_sector_bytes=read_int(os.path.join(whole, "queue/logical_block_size")) or _SECTOR_BYTES,
-        physical_sector_bytes=read_int(os.path.join(whole, "queue/physical_block_size")) or _SECTOR_BYTES,
         sysfs_path=directory,
+        **fields,
+        **_own_fields(directory, kind, devno, entries, partition_uuids),
     )
 
 
-def _kind(directory: str, name: str, partition_number: int | None) -> str:
-    if partition_number is not None:
-        return "partition"
-    if os.path.isdir(os.path.join(directory, "md")):
-        return "md"
-    if os.path.isdir(os.path.join(directory, "dm")):
-        return "dm"
+def _read_whole(directory: str) -> _Whole:
+    rotational = read_int(os.path.join(directory, "queue/rotational"))
+    return {
+        "read_only": read_int(os.path.join(directory, "ro")) == 1,
+        "removable": read_int(os.path.join(directory, "removable")) == 1,
+        "rotational": None if rotational is None else rotational == 1,
+        "logical_sector_bytes": read_int(os.path.join(directory, "queue/logical_block_size")) or _SECTOR_BYTES,
+        "physical_sector_bytes": read_int(os.path.join(directory, "queue/physical_block_size")) or _SECTOR_BYTES,
+    }
+
+
+def _own_fields(
+    directory: str, kind: str, devno: str, entries: set[str], partition_uuids: dict[str, str]
+) -> dict[str, t.Any]:
+    def text(attribute: str) -> str | None:
+        return read_text(os.path.join(directory, attribute))
+
+    if kind == "partition":
+        start = read_int(os.path.join(directory, "start"))
+        return {
+            "parent": os.path.basename(os.path.dirname(directory)),
+            "partition_number": read_int(os.path.join(directory, "partition")),
+            "partition_start_bytes": None if start is None else start * _SECTOR_BYTES,
+            "partition_uuid": partition_uuids.get(devno),
+        }
+    fields: dict[str, t.Any] = {"partitions": _partitions(directory, entries)}
+    if kind in ("md", "dm", "bcache"):
+        fields["slaves"] = list_names(os.path.join(directory, "slaves"))
+    if kind == "dm":
+        fields.update(dm_name=text("dm/name"), dm_uuid=text("dm/uuid"), suspended=text("dm/suspended") == "1")
+    if kind == "md":
+        fields.update(
+            md_uuid=_md_uuid(directory, devno), md_level=text("md/level"), md_array_state=text("md/array_state")
+        )
+    if kind == "loop":
+        fields["loop_backing_file"] = text("loop/backing_file")
+    return fields
+
+
+def _directory_of(class_directory: str, name: str) -> str:
+    """Where the link in /sys/class/block leads: one step, much cheaper than resolving every part of the path."""
+    link = os.path.join(class_directory, name)
+    try:
+        return os.path.normpath(os.path.join(class_directory, os.readlink(link)))
+    except OSError:
+        return link
+
+
+def _kind(name: str, entries: set[str]) -> str:
+    for entry, kind in (("partition", "partition"), ("md", "md"), ("dm", "dm")):
+        if entry in entries:
+            return kind
     for prefix, kind in _DRIVER_KINDS:
         if re.fullmatch(prefix + r"\d+", name):
             return kind
-    return "disk" if os.path.exists(os.path.join(directory, "device")) else "unknown"
+    return "disk" if "device" in entries else "unknown"
 
 
-def _partitions(directory: str) -> tuple[str, ...]:
-    return tuple(name for name in list_names(directory) if os.path.exists(os.path.join(directory, name, "partition")))
+def _partitions(directory: str, entries: set[str]) -> tuple[str, ...]:
+    own = os.path.basename(directory)
+    found = (name for name in entries if name.startswith(own))
+    return tuple(sorted(name for name in found if os.path.exists(os.path.join(directory, name, "partition"))))
 
 
 def _md_uuid(directory: str, devno: str) -> str | None:
     """32 hexadecimal digits. Older kernels do not show it in sysfs; udev keeps it from the array's start."""
-    if not os.path.isdir(os.path.join(directory, "md")):
-        return None
     text = read_text(os.path.join(directory, "md/uuid")) or _udev_property(devno, "MD_UUID")
     digits = re.sub("[^0-9a-f]", "", (text or "").lower())
     return digits if len(digits) == 32 and digits.strip("0") else None

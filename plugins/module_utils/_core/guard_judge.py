@@ -256,7 +256,8 @@ def _found(facts: HostFacts, closure: Closure, but: t.Container[str]) -> list[st
         if is_ours(facts, node):
             continue
         for text in content_of(facts, node, but):
-            words.append(text if position == 0 else f"{text} on {node_words(facts, node)}")
+            where = node.kernel_name if node.parent == closure.lost[0].kernel_name else node_words(facts, node)
+            words.append(text if position == 0 else f"{text} on {where}")
     return list(dict.fromkeys(words))
 
 

@@ -98,7 +98,7 @@ def _scsi(directory: str, node: BlockNode) -> Fields:
     transport = _transport(directory)
     fields: Fields = {
         "transport": transport,
-        "scsi_address": os.path.basename(os.path.realpath(device)),
+        "scsi_address": _link_name(device),
         "queue_depth": read_int(os.path.join(device, "queue_depth")),
         "wwn": parse_designators(read_bytes(os.path.join(device, "vpd_pg83"))) or _wwid(device),
         "serial_number": parse_unit_serial(read_bytes(os.path.join(device, "vpd_pg80"))),
@@ -155,6 +155,13 @@ def _virtual_or_physical(vendor: str | None, model: str | None) -> str:
     if vendor is not None and _RAID_VENDOR.match(vendor) and _RAID_MODEL.search(model or ""):
         return "raid_volume"
     return "physical_disk"
+
+
+def _link_name(link: str) -> str | None:
+    try:
+        return os.path.basename(os.readlink(link))
+    except OSError:
+        return None
 
 
 def _wwid(device: str) -> str | None:

@@ -127,7 +127,7 @@ def test_a_listed_disk_is_not_read_for_blankness() -> None:
 def test_content_of_partitions_counts_for_the_disk() -> None:
     disk, part = node("sdb", partitions=("sdb1",)), node("sdb1", "partition", parent="sdb")
     facts = host(disk, part, signatures={"sdb": GPT, "sdb1": (EXT4,)})
-    assert 'an ext4 file system "home" (UUID 5f0c) on sdb1 on sdb (WDC' in judged(facts, plan("/dev/sdb"))
+    assert 'an ext4 file system "home" (UUID 5f0c) on sdb1. Nothing' in judged(facts, plan("/dev/sdb"))
 
 
 def test_a_blank_partition_of_a_disk_with_a_table_may_be_used() -> None:
