@@ -11,7 +11,12 @@ import re
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.plugin_utils._results.errors import StoreError
-from ansible_collections.plumbline.storage.plugins.plugin_utils._results.model import Cell, Summary, WorkloadSummary
+from ansible_collections.plumbline.storage.plugins.plugin_utils._results.model import (
+    Cell,
+    Comparison,
+    Summary,
+    WorkloadSummary,
+)
 from ansible_collections.plumbline.storage.plugins.plugin_utils._results.table import workload_metric
 from ansible_collections.plumbline.storage.plugins.plugin_utils._results.wording import (
     Metric,
@@ -52,6 +57,11 @@ def _area_of(place: int, size: int) -> int:
 
 def shape_of(place: int) -> str:
     return SHAPES[place % len(SHAPES)]
+
+
+def _look(place: int) -> dict[str, t.Any]:
+    """Colour, shape and area of a stack's dots."""
+    return {"colour": colour_of(place), "shape": shape_of(place), "size": _area_of(place, 48)}
 
 
 def _altair() -> t.Any:
@@ -169,9 +179,7 @@ def strip_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
             {
                 "x": p.value * metric.factor,
                 "y": row + 0.64 + _jitter(i),
-                "colour": colour_of(series),
-                "shape": shape_of(series),
-                "size": _area_of(series, 48),
+                **_look(series),
             }
             for i, p in enumerate(_thin(list(cell.points)))
         ]
@@ -244,9 +252,7 @@ def drift_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
         {
             "x": p.hours * 60,
             "y": (p.value / cell.median - 1) * 100,
-            "colour": colour_of(names.index(cell.stack)),
-            "shape": shape_of(names.index(cell.stack)),
-            "size": _area_of(names.index(cell.stack), 48),
+            **_look(names.index(cell.stack)),
         }
         for cell in workload.cells
         if cell.median
@@ -297,9 +303,7 @@ def disk_chart(summary: Summary, workload: WorkloadSummary, label: str) -> str:
         {
             "x": value / 1e6,
             "y": disks.index(disk) + 0.66 + max(-0.3, min(0.3, shift[series])),
-            "colour": colour_of(series),
-            "shape": shape_of(series),
-            "size": _area_of(series, 48),
+            **_look(series),
         }
         for disk, series, value in rates
         if value
@@ -325,6 +329,12 @@ def _mostly_writes(workload: WorkloadSummary) -> bool:
     return sum(rate.write_bytes_per_second or 0 for rate in rates) > read
 
 
+def _host_ratios(summary: Summary, name: str, stack: str) -> list[Comparison]:
+    """The comparisons of one stack under one workload that have a ratio, by host."""
+    cells = [c for h in summary.hosts for w in h.workloads if w.name == name for c in w.cells if c.stack == stack]
+    return [c.comparison for c in cells if c.comparison is not None and c.comparison.ratio is not None]
+
+
 def hosts_chart(summary: Summary, name: str, label: str) -> str:
     """For several hosts: the ratio to the baseline of each host as a dot with its interval, one row per stack."""
     alt = _altair()
@@ -333,27 +343,11 @@ def hosts_chart(summary: Summary, name: str, label: str) -> str:
     bars: list[dict[str, t.Any]] = []
     for row, stack in enumerate(names):
         series = summary.stack_names().index(stack)
-        found = [
-            c.comparison
-            for h in summary.hosts
-            for w in h.workloads
-            if w.name == name
-            for c in w.cells
-            if c.stack == stack
-        ]
-        usable = [c for c in found if c is not None and c.ratio is not None]
-        for place, comparison in enumerate(_thin(usable)):
-            y = row + 0.4 + 0.5 * (place + 0.5) / len(usable)
-            ratio, interval = comparison.ratio or 1.0, comparison.ratio_interval
-            dots.append(
-                {
-                    "x": ratio,
-                    "y": y,
-                    "colour": colour_of(series),
-                    "shape": shape_of(series),
-                    "size": _area_of(series, 48),
-                }
-            )
+        shown = _thin(_host_ratios(summary, name, stack))
+        for place, comparison in enumerate(shown):
+            y = row + 0.4 + 0.5 * (place + 0.5) / len(shown)
+            ratio, interval = comparison.ratio, comparison.ratio_interval
+            dots.append({"x": ratio, "y": y, **_look(series)})
             ends = (interval.low, interval.high) if interval else (ratio, ratio)
             bars.append({"low": ends[0], "high": ends[1], "y": y, "colour": colour_of(series)})
     if not dots:
