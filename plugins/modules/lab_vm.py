@@ -56,7 +56,7 @@ options:
   boot_timeout:
     description: How many seconds to wait for ssh.
     type: int
-    default: 240
+    default: 300
   accelerator:
     description: How the guest's processor is run. V(auto) takes KVM if it boots the guest's kernel here.
     type: str
@@ -191,7 +191,7 @@ ARGUMENT_SPEC = {
     "profile": {"type": "dict"},
     "state_dir": {"type": "path"},
     "wait": {"type": "bool", "default": True},
-    "boot_timeout": {"type": "int", "default": 240},
+    "boot_timeout": {"type": "int", "default": 300},
     "accelerator": {"type": "str", "choices": ["auto", "kvm", "tcg"], "default": "auto"},
     "snapshot": {
         "type": "dict",

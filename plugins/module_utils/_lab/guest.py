@@ -118,7 +118,8 @@ RuntimeMaxUse=32M
 END
 put /etc/systemd/system.conf.d/lab.conf <<'END'
 [Manager]
-DefaultTimeoutStopSec=15s
+DefaultTimeoutStartSec=240s
+DefaultTimeoutStopSec=60s
 END
 put /etc/modprobe.d/lab.conf <<'END'
 @BLACKLIST@
@@ -143,7 +144,8 @@ DefaultDependencies=no
 After=systemd-udev-trigger.service
 [Service]
 Type=oneshot
-ExecStart=/usr/bin/udevadm settle --timeout=60
+ExecStart=/usr/bin/udevadm settle --timeout=180
+TimeoutStartSec=200
 END
 # Without PAM a login starts no session manager; a password of * (not !) lets the key in.
 put /etc/ssh/sshd_config <<'END'

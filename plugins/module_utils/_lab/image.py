@@ -170,15 +170,17 @@ class _Build:
     def install_packages(self) -> None:
         """Makes root.tar with mmdebstrap. Its work directory is ours: a killed build leaves nothing elsewhere."""
         # In a user namespace the work directory belongs to another user, who may not reach ours.
-        where = [] if self.mode == "unshare" else ["env", f"TMPDIR={self.directory}"]
+        where = [] if self.mode == "unshare" else [f"TMPDIR={self.directory}"]
+        # Nor may that user read scripts in our cache: they go through the environment.
+        scripts = [f"LAB_BEFORE={self.image.before_install}", f"LAB_AFTER={self.image.after_install}"]
         argv = [
-            *(*where, "mmdebstrap", f"--mode={self.mode}", "--variant=minbase", "--format=tar"),
+            *("env", *where, *scripts, "mmdebstrap", f"--mode={self.mode}", "--variant=minbase", "--format=tar"),
             "--aptopt=APT::Install-Recommends false",
             *self._proxy_options(),
             *(f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT),
             f"--include={','.join(self.image.packages)}",
-            f"--essential-hook={self._script('before_install', self.image.before_install)}",
-            f"--customize-hook={self._script('after_install', self.image.after_install)}",
+            '--essential-hook=sh -c "$LAB_BEFORE" before "$1"',
+            '--customize-hook=sh -c "$LAB_AFTER" after "$1"',
             *(self.image.suite, self._path("root.tar"), self.mirror),
         ]
         self._step(f"installing packages of {self.image.suite} with mmdebstrap --mode={self.mode}", argv)
@@ -196,7 +198,7 @@ class _Build:
         """Writes image.json, which marks the image as whole, and removes what is not part of it."""
         with open(self._path("kernel_release")) as source:
             release = source.read().strip()
-        for name in ("root.tar", "before_install", "after_install", "make_file_system", "kernel_release"):
+        for name in ("root.tar", "make_file_system", "kernel_release"):
             os.unlink(self._path(name))
         manifest = {"key": self.image.key, "guest": self.image.guest, "kernel_release": release}
         with open(self._path("image.json"), "w") as target:

@@ -33,7 +33,7 @@ class VmWish:
     image: str | None = None
     profile: t.Mapping[str, t.Any] | None = None
     wait: bool = True
-    boot_timeout_seconds: float = 240.0
+    boot_timeout_seconds: float = 300.0
     accelerator: str = "auto"
     snapshot_name: str | None = None
     snapshot_action: str = "take"

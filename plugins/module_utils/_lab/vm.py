@@ -51,7 +51,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lab.record impo
 
 __all__ = ["DEFAULT_BOOT_TIMEOUT_SECONDS", "LabVm", "all_vms"]
 
-DEFAULT_BOOT_TIMEOUT_SECONDS = 240.0
+DEFAULT_BOOT_TIMEOUT_SECONDS = 300.0
 _PROGRAMS = (QEMU, "qemu-img", "ssh", "ssh-keygen")
 # What the console says when a boot will not end by itself.
 _STUCK = re.compile(r"Kernel panic - not syncing|^\(initramfs\)|You are in (?:emergency|rescue) mode|ALERT! ", re.M)
@@ -220,10 +220,17 @@ class LabVm:
             stuck = _STUCK.search(self.console_text(record.console_offset))
             if stuck:
                 raise self._boot_failed(f"its console says `{stuck.group(0).strip()}`", record)
-            if _ssh_greets(record.port) and self.runner.query(self.ssh_argv("true"), ok=None, timeout=60).rc == 0:
+            if _ssh_greets(record.port) and self._answers():
                 return time.monotonic() - begun
             time.sleep(0.2)
         raise self._boot_failed(f"ssh did not answer within {timeout:g} s", record)
+
+    def _answers(self) -> bool:
+        """Whether a command runs in the guest, and udev is done with the disks."""
+        try:
+            return self.runner.query(self.ssh_argv("udevadm settle --timeout=100"), ok=None, timeout=120).rc == 0
+        except CommandError:
+            return False
 
     def _boot_failed(self, why: str, record: VmRecord) -> StorageError:
         lines = [line for line in self.console_text(record.console_offset).splitlines() if line.strip()]
