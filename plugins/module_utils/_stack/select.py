@@ -48,19 +48,11 @@ def choose_disks(
 ) -> tuple[list[DiskIdentity], list[str]]:
     """The disks to use, in order, and warnings.
 
-    With C(names) exactly these; without, the listed disks that nobody uses, by serial number, C(count) of them, or as many as
+    With C(names) exactly these (whether they may be lost is the guard's to say); without, the listed disks that nobody uses, by serial number, C(count) of them, or as many as
     there are down to C(at_least). C(busy) says by kernel name why a disk cannot be used. Raises PlanRefused.
     """
     if names:
-        chosen = named_disks(names, disks)
-        missing = [disk for disk in chosen if not consent.covers(disk)]
-        if missing:
-            quoted = ", ".join(f'"{(disk.names() or ("?",))[0]}"' for disk in missing)
-            raise PlanRefused(
-                f"disks names {', '.join(disk.shown() for disk in missing)}, which expendable_disks of this host does not list. "
-                f"Nothing was changed. If the content may be lost, add {quoted} to expendable_disks of this host"
-            )
-        return chosen, []
+        return named_disks(names, disks), []
     listed = sorted(
         (disk for disk in disks if consent.covers(disk)), key=lambda disk: (disk.names() or (disk.kernel_name,))[0]
     )

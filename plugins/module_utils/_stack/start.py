@@ -22,6 +22,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.consent im
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused, StorageError
 from ansible_collections.plumbline.storage.plugins.module_utils._core.guard import Guard
 from ansible_collections.plumbline.storage.plugins.module_utils._core.lock import host_lock
+from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.read import read_disks
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.build import StackBuilder, fresh_uuid
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import Built, compose_layers
@@ -51,11 +52,11 @@ _LAYER_PROGRAMS = {"md": "mdadm", "pv": "lvm", "vg": "lvm", "lv": "lvm", "xfs": 
 
 
 class DisksWanted(StorageError):
-    """No disk of the host is listed; carries the list of what it has."""
+    """No disk of the host is listed, or too few; carries the list of what it has."""
 
-    def __init__(self, host: str, seen: str) -> None:
-        super().__init__(seen.splitlines()[0])
-        self.host, self.seen = host, seen
+    def __init__(self, message: str, seen: str) -> None:
+        super().__init__(message)
+        self.seen = seen
 
     def details(self) -> dict[str, t.Any]:
         return {"disks_seen": self.seen}
@@ -126,13 +127,18 @@ def _prepare(params: t.Mapping[str, t.Any], runner: Runner, consent: Consent) ->
     disks = read_disks(tree)
     described = describe_disks(runner, tree, disks)
     if not any(consent.covers(disk) for disk in disks):
-        raise DisksWanted(host, render_disks_seen(host, described))
+        seen = render_disks_seen(host, described)
+        raise DisksWanted(seen.splitlines()[0], seen)
     named = description.get("disks") or None
     count = int(description.get("disk_count") or (len(named) if named else 4))
     at_least = int(description.get("at_least") or min(count, _AT_LEAST_DISKS))
     busy = {entry["kernel_name"]: entry["content"] for entry in described if not entry["usable"]}
     chosen_names = None if description.get("choose_idle_of") else named
-    chosen, warnings = choose_disks(chosen_names, count, at_least, disks, consent, busy)
+    try:
+        chosen, warnings = choose_disks(chosen_names, count, at_least, disks, consent, busy)
+    except PlanRefused as refusal:
+        raise DisksWanted(refusal.message, render_disks_seen(host, described)) from None
+    warnings += _left_alone(disks, described, consent)
     _same_sectors(chosen)
     experiment = parse_experiment(description, len(chosen))
     workloads = {str(load["name"]): parse_workload(load) for load in experiment.workloads}
@@ -158,11 +164,23 @@ def _prepare(params: t.Mapping[str, t.Any], runner: Runner, consent: Consent) ->
     return job, warnings
 
 
+def _left_alone(
+    disks: t.Sequence[DiskIdentity], described: t.Sequence[t.Mapping[str, t.Any]], consent: Consent
+) -> list[str]:
+    """A sentence for each disk that could be used but is not listed, so that nobody wonders."""
+    content = {str(entry["kernel_name"]): str(entry["content"]) for entry in described if entry["usable"]}
+    return [
+        f"{disk.shown()} is not listed in expendable_disks ({content[disk.kernel_name]}); it is left alone"
+        for disk in disks
+        if disk.kernel_name in content and not consent.covers(disk)
+    ]
+
+
 def _count(units: t.Sequence[Unit]) -> int:
     return sum(len(unit.workloads) for unit in units)
 
 
-def _same_sectors(disks: t.Sequence[t.Any]) -> None:
+def _same_sectors(disks: t.Sequence[DiskIdentity]) -> None:
     sizes = {disk.logical_sector_size_bytes for disk in disks}
     if len(sizes) > 1:
         shown = ", ".join(f"{disk.shown()} {disk.logical_sector_size_bytes}" for disk in disks)
