@@ -22,6 +22,12 @@ def named_disks(names: t.Sequence[t.Any], disks: t.Sequence[DiskIdentity]) -> li
     for name in names:
         entry = parse_consent([name])
         found = [disk for disk in disks if entry.covers(disk)]
+        twins = [disk.kernel_name for disk in disks if disk.serial_number == name and disk.duplicate_serial]
+        if not found and twins:
+            raise PlanRefused(
+                f"disks names {name!r}, but {' and '.join(twins)} both carry this serial number; name the one you mean by its WWN, or by "
+                "{by_path: …, capacity: …, host: …}. Nothing was changed"
+            )
         if not found:
             known = ", ".join(f'"{text}"' for disk in disks for text in disk.names()[:1]) or "none that can be named"
             raise PlanRefused(
@@ -48,8 +54,9 @@ def choose_disks(
 ) -> tuple[list[DiskIdentity], list[str]]:
     """The disks to use, in order, and warnings.
 
-    With C(names) exactly these (whether they may be lost is the guard's to say); without, the listed disks that nobody uses, by serial number, C(count) of them, or as many as
-    there are down to C(at_least). C(busy) says by kernel name why a disk cannot be used. Raises PlanRefused.
+    With C(names) exactly these (whether they may be lost is the guard's to say); without, the listed disks that nobody
+    uses, by serial number, C(count) of them, or as many as there are down to C(at_least). C(busy) says by kernel name
+    why a disk cannot be used. Raises PlanRefused.
     """
     if names:
         return named_disks(names, disks), []
@@ -58,6 +65,11 @@ def choose_disks(
     )
     idle = [disk for disk in listed if disk.kernel_name not in busy]
     warnings = [
+        f"{disk.shown()} shares its serial number with another disk, so the number names neither; list it by WWN or by_path"
+        for disk in disks
+        if disk.duplicate_serial and disk.serial_number in consent.names and not consent.covers(disk)
+    ]
+    warnings += [
         f"{disk.shown()} is listed as expendable but {busy[disk.kernel_name]}; it is left alone"
         for disk in listed
         if disk.kernel_name in busy

@@ -71,8 +71,10 @@ def test_names_that_cannot_be_meant(names: list[t.Any], words: str) -> None:
 
 def test_two_disks_of_one_serial_are_not_told_apart_by_it() -> None:
     twins = [disk("sda", "S-1", duplicate_serial=True), disk("sdb", "S-1", duplicate_serial=True)]
-    with pytest.raises(PlanRefused, match="no such disk"):
+    with pytest.raises(PlanRefused, match="sda and sdb both carry this serial number"):
         named_disks(["S-1"], twins)
+    with pytest.raises(PlanRefused, match="shares its serial number"):
+        choose_disks(None, 4, 3, twins, ALL, {})
 
 
 def stack(name: str, *layers: t.Any) -> t.Any:
