@@ -176,7 +176,11 @@ stack:
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StepFailed, StorageError, VerifyFailed
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import (
+    StepFailed,
+    StorageError,
+    VerifyFailed,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.operation import run_stack
 
 ARGUMENT_SPEC: dict[str, t.Any] = {

@@ -247,7 +247,9 @@ class StackBuilder:
         """Nothing may stand on the regions any more, and no region may be left where they go too."""
         held = [node.path for node in self.region_nodes(record) if node.holders]
         if held:
-            raise VerifyFailed(f"stack {record.id} was removed without an error, but {', '.join(held)} is still held; run again")
+            raise VerifyFailed(
+                f"stack {record.id} was removed without an error, but {', '.join(held)} is still held; run again"
+            )
         if record.keeps_regions:
             return
         for _ in range(_REREAD_TRIES):

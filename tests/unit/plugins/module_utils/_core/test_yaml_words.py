@@ -10,7 +10,9 @@ import pytest
 from ansible_collections.plumbline.storage.plugins.module_utils._core.yaml_words import restore_on
 
 
-@pytest.mark.parametrize("value", [{True: "disks"}, json.loads(json.dumps({True: "disks"})), {"True": "disks"}, {"on": "disks"}])
+@pytest.mark.parametrize(
+    "value", [{True: "disks"}, json.loads(json.dumps({True: "disks"})), {"True": "disks"}, {"on": "disks"}]
+)
 def test_the_key_on_comes_back_at_any_depth(value: dict[object, str]) -> None:
     assert restore_on({"layers": [{"md": value}]}) == {"layers": [{"md": {"on": "disks"}}]}
 

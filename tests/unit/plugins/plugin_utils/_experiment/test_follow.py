@@ -62,7 +62,23 @@ def test_progress_line_reads_like_a_sentence_of_figures() -> None:
         "last_done_at": 1170.0,
     }
     line = progress_line("lab1", status, 1180.0)
-    assert line.split() == ["lab1", "block", "3/8", "lvm_on_md", "buffered_read", "81", "MB/s", "17", "of", "48", "done,", "about", "5", "min", "left"]
+    assert line.split() == [
+        "lab1",
+        "block",
+        "3/8",
+        "lvm_on_md",
+        "buffered_read",
+        "81",
+        "MB/s",
+        "17",
+        "of",
+        "48",
+        "done,",
+        "about",
+        "5",
+        "min",
+        "left",
+    ]
 
 
 @pytest.mark.parametrize(
