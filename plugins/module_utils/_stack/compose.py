@@ -12,7 +12,7 @@ import hashlib
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
-from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
+from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import parse_optional_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import ExtentRequest
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
@@ -122,8 +122,13 @@ def compose_regions(record: StackRecord, world: World) -> tuple[Plan, tuple[Devi
 
 def merge(plans: t.Sequence[Plan]) -> Plan:
     """Several plans as one, in order. The steps of one and the same command on other disks stay apart."""
+    steps: list[Step] = []
+    for step in (step for plan in plans for step in plan.steps):
+        # A layer wipes what shows through it, and the next layer would wipe its new ground once more.
+        if not (steps and step.argv[0] == steps[-1].argv[0] == "wipefs" and step.writes == steps[-1].writes):
+            steps.append(step)
     return Plan(
-        steps=tuple(step for plan in plans for step in plan.steps),
+        steps=tuple(steps),
         before={"layers": [dict(plan.before) for plan in plans if plan.before]},
         after={"layers": [dict(plan.after) for plan in plans if plan.after]},
         warnings=tuple(dict.fromkeys(text for plan in plans for text in plan.warnings)),

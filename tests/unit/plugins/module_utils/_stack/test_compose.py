@@ -75,6 +75,16 @@ def test_lvm_on_md_is_made_from_below_in_few_commands() -> None:
     assert owner_tag(record.id) in vgcreate
 
 
+def test_no_device_is_wiped_twice_in_a_row() -> None:
+    stack, record = make(LVM_ON_MD)
+    wiped = [
+        step.writes
+        for step in compose_layers(stack, record, regions(), World(), None).plan.steps
+        if step.argv[0] == "wipefs"
+    ]
+    assert len(wiped) == len(set(wiped))
+
+
 def test_alignment_is_a_multiple_of_the_full_stripe() -> None:
     stack, record = make(LVM_ON_MD)
     vgcreate = next(
