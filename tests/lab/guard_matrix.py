@@ -74,13 +74,13 @@ IN_USE: list[tuple[str, list[str], str, list[str]]] = [
         [
             "mkfs.ext4 -q -F {a}",
             "mkdir -p /mnt/t",
-            "unshare -m --propagation private sh -c 'mount {a} /mnt/t; exec sleep 900' &",
+            "unshare -m --propagation private sh -c 'mount {a} /mnt/t; exec sleep 900' > /dev/null 2>&1 &",
         ],
         "{a}",
         ["pkill -x sleep"],
     ),
     ("swapped on", ["mkswap {a}", "swapon {a}"], "{a}", ["swapoff {a}"]),
-    ("open by a process", ["sleep 900 < {a} &"], "{a}", ["pkill -x sleep"]),
+    ("open by a process", ["sleep 900 < {a} > /dev/null 2>&1 &"], "{a}", ["pkill -x sleep"]),
     (
         "partition mounted",
         [

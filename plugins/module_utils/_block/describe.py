@@ -50,10 +50,10 @@ def _read_facts(runner: Runner, tree: BlockTree, disks: t.Sequence[DiskIdentity]
     system = read_system_disks(tree, uses.mounts)
     free = [tree.nodes[disk.kernel_name] for disk in disks if disk.kernel_name not in system.holds]
     near = {node.kernel_name: node for disk in free for node in (disk, *tree.users_of(disk)) if node.readable}
-    found = read_signatures(runner, [node.path for node in near.values()])
-    signatures = {name: found[node.path] for name, node in near.items()}
+    found = read_signatures(runner, [node.path for node in near.values()], tolerant=True)
+    signatures = {name: found[node.path] for name, node in near.items() if node.path in found}
     memberships = {name: read_memberships(near[name].path, items) for name, items in signatures.items() if items}
-    bare = [node for node in free if node.readable and not signatures.get(node.kernel_name) and not tree.above(node)]
+    bare = [node for node in free if signatures.get(node.kernel_name) == () and not tree.above(node)]
     scans = scan_many([node.path for node in bare])
     return HostFacts(
         tree,
@@ -84,6 +84,8 @@ def content_phrase(facts: HostFacts, disk: BlockNode) -> tuple[str, bool]:
         quiet = ", not mounted" if any(_is_filesystem(facts, node) for node in (disk, *above)) else ""
         return ", ".join(dict.fromkeys(words)) + quiet, not disk.read_only
     scan = facts.scans.get(disk.kernel_name)
+    if disk.kernel_name not in facts.signatures:
+        return "could not be read", False
     state = "not read" if scan is None else ("blank" if scan.all_zero else "unrecognised data")
     return (f"{state}, read-only", False) if disk.read_only else (state, True)
 

@@ -60,7 +60,7 @@ class BlockNode:
     @property
     def readable(self) -> bool:
         """False for what has no content to look at, or would hang whoever reads it."""
-        return self.size_bytes > 0 and not self.suspended and self.kind not in ("rom", "ram", "zram")
+        return self.size_bytes > 0 and not self.suspended and self.kind not in ("rom", "ram", "zram", "floppy")
 
     @property
     def is_lvm(self) -> bool:

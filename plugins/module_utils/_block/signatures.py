@@ -29,7 +29,7 @@ if t.TYPE_CHECKING:
 
 __all__ = ["read_memberships", "read_signatures", "scan_blank", "scan_many"]
 
-_COLUMNS = "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL"
+_WIPEFS = ("wipefs", "-J", "-O", "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL")
 _END_BYTES = 4 * 1024**2
 _SAMPLES = 64
 _SAMPLE_BYTES = 4096
@@ -37,18 +37,24 @@ _READ_BYTES = 1024**2
 _SIDE_BY_SIDE = 16
 
 
-def read_signatures(runner: Runner, paths: t.Sequence[str]) -> dict[str, tuple[Signature, ...]]:
-    """Path -> signatures, for kernel paths such as C(/dev/sda). One process for all; raises StorageError when one cannot be read.
+def read_signatures(runner: Runner, paths: t.Sequence[str], tolerant: bool = False) -> dict[str, tuple[Signature, ...]]:
+    """Path -> signatures, for kernel paths such as C(/dev/sda). One process for all.
 
     wipefs is asked because it shows all signatures; blkid shows one winner and misses a GPT left only at the end.
+    When a device cannot be read this raises CommandError, or leaves it out when C(tolerant).
     """
     wanted = list(dict.fromkeys(paths))
     if not wanted:
         return {}
-    result = runner.query(["wipefs", "-J", "-O", _COLUMNS, *wanted], timeout=300)
-    found = parse_wipefs(result.stdout)
-    # wipefs names a device by the last part of its path.
-    return {path: found.get(os.path.basename(path), ()) for path in wanted}
+    result = runner.query([*_WIPEFS, *wanted], ok=None if tolerant else (0,), timeout=300)
+    if result.rc == 0:
+        found = parse_wipefs(result.stdout)
+        # wipefs names a device by the last part of its path.
+        return {path: found.get(os.path.basename(path), ()) for path in wanted}
+    single = {path: runner.query([*_WIPEFS, path], ok=None, timeout=300) for path in wanted}
+    return {
+        path: parse_wipefs(one.stdout).get(os.path.basename(path), ()) for path, one in single.items() if one.rc == 0
+    }
 
 
 def read_memberships(path: str, signatures: t.Iterable[Signature]) -> tuple[Membership, ...]:
@@ -75,10 +81,11 @@ def scan_blank(path: str) -> BlankScan:
         size = os.lseek(fd, 0, os.SEEK_END)
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+        zeros = bytes(_READ_BYTES)
         for offset, length in _extents(size):
             data = os.pread(fd, length, offset)
-            if data.count(0) != length:
-                first = next((i for i, byte in enumerate(data) if byte), len(data))
+            if data != zeros[:length]:
+                first = len(data) - len(data.lstrip(b"\0"))
                 return BlankScan(size, offset + first)
         return BlankScan(size)
     except OSError as error:

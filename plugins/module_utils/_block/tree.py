@@ -28,6 +28,8 @@ _DRIVER_KINDS = (
     ("zram", "zram"),
     ("ram", "ram"),
     ("sr", "rom"),
+    ("fd", "floppy"),
+    ("mtdblock", "mtd"),
     ("nbd", "nbd"),
     ("rbd", "rbd"),
     ("drbd", "drbd"),

@@ -81,13 +81,18 @@ def read_all(path: str) -> str | None:
 
 
 def _mounted(mounts: t.Iterable[Mount], sysfs_root: str) -> t.Iterator[tuple[str, str]]:
+    own: set[str] = set()
     for mount in mounts:
-        where = f"mounted on {mount.mount_point}"
-        if mount.namespace_of:
-            where += f" in the mount namespace of {mount.namespace_of}"
-        yield mount.devno, where
+        numbers = {mount.devno}
         if mount.devno.startswith("0:") and mount.source.startswith("/"):  # btrfs and others with a number of their own
-            yield devno_of_path(mount.source) or "", where
+            numbers.add(devno_of_path(mount.source) or "")
+        if mount.namespace_of is None:
+            own |= numbers
+            where = f"mounted on {mount.mount_point}"
+        else:
+            numbers -= own  # a namespace inherits the host's mounts: nothing new
+            where = f"mounted on {mount.mount_point} in the mount namespace of {mount.namespace_of}"
+        yield from ((number, where) for number in sorted(numbers))
     for uuid in list_names(os.path.join(sysfs_root, "fs/btrfs")):
         devices = os.path.join(sysfs_root, "fs/btrfs", uuid, "devices")
         for name in list_names(devices):

@@ -37,6 +37,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_fact
     is_ours,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_judge import (
+    Removal,
     Request,
     judge_content,
     judge_disks,
@@ -155,7 +156,7 @@ class Guard:
         facts = dataclasses.replace(facts, busy=busy)
         _raise(judge_use(facts, request))
         members = [member for removal in request.removals for member in removal.members]
-        facts = self._with_content(facts, [*nodes, *products, *members], request, bool(plan.removes()))
+        facts = self._with_content(facts, [*nodes, *products, *members], request)
         request = request_of(plan, facts)  # what is stopped is known only now
         scans = scan_many([node.path for node in needs_scan(facts, request)])
         by_name = {node.kernel_name: scans[node.path] for node in facts.tree.nodes.values() if node.path in scans}
@@ -163,29 +164,21 @@ class Guard:
         _raise([*judge_use(facts, request), *judge_content(facts, request)])
         return facts
 
-    def _with_content(
-        self, facts: HostFacts, nodes: t.Sequence[BlockNode], request: Request, removes: bool = False
-    ) -> HostFacts:
+    def _with_content(self, facts: HostFacts, nodes: t.Sequence[BlockNode], request: Request) -> HostFacts:
         """Adds signatures: of these devices and what stands on them; of all, when a container may reach further."""
         tree = facts.tree
         near = [*nodes, *(up for node in nodes for up in tree.users_of(node))]
         near += [lower for node in nodes if node.kind == "partition" for lower in tree.below(node)]
         facts = self._look(facts, near)
         foreign = [node for node in near if containers_of(facts, node) and not is_ours(facts, node)]
-        stopped = removes and not all(self._active_or_ours(facts, removal) for removal in request.removals)
-        if foreign or stopped or (removes and not request.removals):
-            facts = self._look(facts, [node for node in tree.nodes.values() if not _internal(node)])
-        if self._needs_lvm(facts, near, stopped or (removes and not request.removals)):
+        stopped = not all(_seen_whole(facts, removal) for removal in request.removals)
+        if foreign or stopped:
+            facts = self._look(facts, [node for node in tree.nodes.values() if not _internal(node)], tolerant=True)
+        if self._needs_lvm(facts, near, stopped):
             volumes = tuple(read_physical_volumes(self.runner))
             system_id = local_system_id(self.runner) if any(volume.system_id for volume in volumes) else None
             facts = dataclasses.replace(facts, volumes=volumes, system_id=system_id)
         return facts
-
-    @staticmethod
-    def _active_or_ours(facts: HostFacts, removal: t.Any) -> bool:
-        if removal.key.startswith(("vg:", "pv:", "lv:")):
-            return bool(removal.empty) or (removal.key.startswith("lv:") and bool(removal.products))
-        return bool(removal.products)
 
     def _needs_lvm(self, facts: HostFacts, near: t.Sequence[BlockNode], removes: bool) -> bool:
         volumes = any(
@@ -201,12 +194,12 @@ class Guard:
         near_volume = any(key.startswith("pv:") for node in near for key in containers_of(facts, node))
         return locked or (volumes and (near_volume or hidden or removes))
 
-    def _look(self, facts: HostFacts, nodes: t.Sequence[BlockNode]) -> HostFacts:
+    def _look(self, facts: HostFacts, nodes: t.Sequence[BlockNode], tolerant: bool = False) -> HostFacts:
         fresh = {n.kernel_name: n for n in nodes if n.readable and n.kernel_name not in facts.signatures}
         if not fresh:
             return facts
-        found = read_signatures(self.runner, [node.path for node in fresh.values()])
-        signatures = {name: found[node.path] for name, node in fresh.items()}
+        found = read_signatures(self.runner, [node.path for node in fresh.values()], tolerant=tolerant)
+        signatures = {name: found[node.path] for name, node in fresh.items() if node.path in found}
         memberships = {name: read_memberships(fresh[name].path, items) for name, items in signatures.items() if items}
         return dataclasses.replace(
             facts,
@@ -263,6 +256,13 @@ class Guard:
                 raise PlanRefused(
                     f"the content of {node.kernel_name} changed since the plan was made; nothing was overwritten. Run again."
                 )
+
+
+def _seen_whole(facts: HostFacts, removal: Removal) -> bool:
+    """True when all that a removal touches is known without looking at other devices."""
+    if removal.key in facts.ours or not removal.takes_down or removal.empty:
+        return True
+    return bool(removal.products) and not removal.key.startswith("vg:")
 
 
 def _internal(node: BlockNode) -> bool:

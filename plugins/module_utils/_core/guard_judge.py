@@ -268,8 +268,12 @@ def _lost(facts: HostFacts, closure: Closure, opening: str, own: t.Sequence[Bloc
         _is_system_pool(facts, key) for key in closure.containers
     ):
         clauses.append("the running system stands on it")
+    wanted = wanted_disks(facts, closure)
+    strange = [name for name in wanted if name not in facts.disks]
+    if strange:
+        clauses.append(f"{join_words(strange)} under it cannot be identified")
+    unlisted = [facts.disks[name] for name in wanted if name in facts.disks]
     refusals = [Refusal(f"{opening}, and {clause}.") for clause in clauses]
-    unlisted = [facts.disks[name] for name in wanted_disks(facts, closure) if name in facts.disks]
     if unlisted:
         own_disks = {disk.kernel_name for node in own for disk in facts.tree.disks_under(node)}
         others = [disk.shown() for disk in unlisted if disk.kernel_name not in own_disks]

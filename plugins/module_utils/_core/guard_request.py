@@ -23,7 +23,8 @@ __all__ = ["request_of"]
 
 
 def request_of(plan: Plan, facts: HostFacts) -> Request:
-    """Targets and removals of a plan; devices that do not exist yet are left out."""
+    """Targets and removals of a plan. Devices that do not exist yet are left out; a removal of what is not active is
+    kept, since reading more may show what it lies on."""
     targets: dict[str, Target] = {}
     for path in plan.writes():
         node = facts.tree.node_of(path)
@@ -32,9 +33,7 @@ def request_of(plan: Plan, facts: HostFacts) -> Request:
     removals = []
     for step in plan.steps:
         for name in step.removes:
-            removal = _removal(facts, container_key(name), step.summary)
-            if removal.products or removal.members:
-                removals.append(removal)
+            removals.append(_removal(facts, container_key(name), step.summary))
     return Request(tuple(targets.values()), tuple(removals))
 
 

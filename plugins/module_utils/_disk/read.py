@@ -26,7 +26,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._disk.sources im
 __all__ = ["mark_duplicates", "read_disk", "read_disks"]
 
 # What is never a disk to build on: optical drives and RAM disks.
-_NOT_DISKS = ("rom", "ram")
+_NOT_DISKS = ("rom", "ram", "floppy", "mtd")
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 

@@ -43,8 +43,9 @@ def node(name: str, kind: str = "disk", **more: t.Any) -> BlockNode:
 @pytest.mark.parametrize(
     ("more", "phrase", "usable"),
     [
-        ({"scans": {"sdb": BlankScan(2**30)}}, "blank", True),
-        ({"scans": {"sdb": BlankScan(2**30, 5)}}, "unrecognised data", True),
+        ({"signatures": {"sdb": ()}, "scans": {"sdb": BlankScan(2**30)}}, "blank", True),
+        ({"signatures": {"sdb": ()}, "scans": {"sdb": BlankScan(2**30, 5)}}, "unrecognised data", True),
+        ({}, "could not be read", False),
         ({"signatures": {"sdb": (EXT4,)}}, 'ext4 "home", not mounted', True),
         (
             {"signatures": {"sdb": (EXT4,)}, "uses": Uses({"dev-sdb": ("mounted on /home",)})},

@@ -13,6 +13,8 @@ from ansible_collections.plumbline.storage.plugins.module_utils._block.model imp
     BlankScan,
     BlockNode,
     BlockTree,
+    Membership,
+    PhysicalVolume,
     Signature,
     SystemDisks,
     Uses,
@@ -65,7 +67,9 @@ class Host:
     def disk(self, node: BlockNode) -> DiskIdentity:
         return DiskIdentity(node.kernel_name, node.path, serial_number=self.serials[node.kernel_name])
 
-    def read_signatures(self, runner: Runner, paths: t.Sequence[str]) -> dict[str, tuple[Signature, ...]]:
+    def read_signatures(
+        self, runner: Runner, paths: t.Sequence[str], tolerant: bool = False
+    ) -> dict[str, tuple[Signature, ...]]:
         self.asked.append(tuple(paths))
         return {path: self.signatures.get(path[5:], ()) for path in paths}
 
@@ -209,3 +213,24 @@ def test_clearing_goes_from_the_top_down(host: Host) -> None:
         ("wipefs", "-a", "/dev/sda"),
     ]
     guard("SN-sda").check(Plan(tuple(steps)))
+
+
+def test_an_inactive_group_is_looked_for_even_beside_an_active_array(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uuid = "0123456789abcdef0123456789abcdef"
+    host.nodes["sda"] = dataclasses.replace(host.nodes["sda"], holders=("md127",))
+    host.add("md127", "md", slaves=("sda",), md_uuid=uuid)
+    host.signatures["sdb"] = (Signature("LVM2_member", 536, "pv-1"),)
+    volume = PhysicalVolume("/dev/sdb", "pv-1", "data", "v" * 32, 1)
+    monkeypatch.setattr(guard_module, "read_physical_volumes", lambda runner: [volume])
+    monkeypatch.setattr(
+        guard_module,
+        "read_memberships",
+        lambda path, signatures: tuple(Membership("pv:pv-1") for one in signatures if one.type == "LVM2_member"),
+    )
+    plan = Plan((Step(("true",), "remove it all", (), (f"md:{uuid}", "vg:data")),))
+    with pytest.raises(PlanRefused, match='physical volume of the volume group "data"') as refusal:
+        guard("SN-sda").check(plan)
+    assert '"SN-sdb"' in str(refusal.value)
+    guard("SN-sda", "SN-sdb").check(plan)
