@@ -39,7 +39,8 @@ class Target:
 class Removal:
     """What a plan removes: its devices (none when it is not active) and the devices it lies on.
 
-    C(takes_down) is False for what is only content of a device, as a file system. C(empty) is set when that is known.
+    C(takes_down) is False for what is only content of a device, as a file system. C(empty) is set when that is known,
+    C(holds) says in words what it holds beside signatures.
     """
 
     key: str
@@ -48,6 +49,7 @@ class Removal:
     asked: str
     takes_down: bool = True
     empty: bool | None = None
+    holds: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,11 +243,8 @@ def _judge_removal(facts: HostFacts, removal: Removal) -> list[Refusal]:
     nodes = [*removal.products, *removal.members]
     closure = closure_of(facts, nodes)
     found = [words for node in closure.lost for words in content_of(facts, node, but=(removal.key,))]
-    what = (
-        f"it holds {join_words(list(dict.fromkeys(found)))}"
-        if found
-        else "what it holds cannot be seen or is not blank"
-    )
+    words = list(dict.fromkeys([*([removal.holds] if removal.holds else []), *found]))
+    what = f"it holds {join_words(words)}" if words else "what it holds cannot be seen or is not blank"
     return _lost(facts, closure, f"asked to {removal.asked}, but {what}", removal.products)
 
 

@@ -75,13 +75,14 @@ def _group(facts: HostFacts, key: str, name: str, asked: str) -> Removal:
     volumes = [volume for volume in facts.volumes or () if name in (volume.vg_name, volume.vg_uuid)]
     products = tuple(node for node in facts.tree.nodes.values() if name in (node.vg_name, node.vg_uuid))
     members = [facts.tree.node_of(volume.path) for volume in volumes if volume.path is not None]
-    empty = None
+    empty, holds = None, None
     if volumes:
         key = f"vg:{volumes[0].vg_uuid}"
-        empty = volumes[0].vg_lv_count == 0
+        count = volumes[0].vg_lv_count
+        empty, holds = count == 0, f"{count} logical volume{'' if count == 1 else 's'}"
     if f"vg:{name}" in facts.ours or key in facts.ours:
         empty = True
-    return Removal(key, products, _unique(members), asked, empty=empty)
+    return Removal(key, products, _unique(members), asked, empty=empty, holds=holds)
 
 
 def _volume(facts: HostFacts, key: str, name: str, asked: str) -> Removal:
