@@ -37,7 +37,7 @@ test: ## run every test, ending with "N passed, N failed"
 test-unit: setup ## run the unit tests, the target code's also on Python 3.9 where there is one
 	@$(RUN) unit unit-oldest
 
-lint: setup ## run ruff, yamllint, ansible-lint and mypy
+lint: setup ## run ruff, yamllint, ansible-lint, mypy and shellcheck
 	@$(RUN) lint
 
 sanity: setup ## run ansible-test sanity

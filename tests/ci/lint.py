@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ci.outcome import Outcome, call, environment, one
+from ci.outcome import ROOT, Outcome, call, environment, one
 
 __all__ = ["lint"]
 
@@ -18,7 +18,7 @@ _COLLECTION = ".collections/ansible_collections/plumbline/storage"
 
 
 def lint() -> Outcome:
-    """ruff, yamllint, ansible-lint and mypy over the project."""
+    """ruff, yamllint, ansible-lint, mypy and shellcheck over the project."""
     tools = Path(sys.executable).parent
     total = Outcome()
     for name, argv in {
@@ -30,4 +30,5 @@ def lint() -> Outcome:
     }.items():
         code = call([str(tools / argv[0]), *argv[1:]], _TIMEOUT_SECONDS, env=environment(ANSIBLE_CONFIG="ansible.cfg"))
         total += one(name, code == 0)
-    return total
+    scripts = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.sh"))
+    return total + one("shellcheck", call(["shellcheck", *scripts, ".ci/run"], _TIMEOUT_SECONDS) == 0)

@@ -51,12 +51,15 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def call(argv: t.Sequence[str], timeout: float, cwd: Path = ROOT, env: t.Mapping[str, str] | None = None) -> int:
-    """Runs a program with its output shown; its exit code, or 124 when it took longer than C(timeout) seconds."""
+    """Runs a program with its output shown; its exit code, 124 when it took longer than C(timeout) seconds, 127 when it is missing."""
     say(f"+ {' '.join(str(word) for word in argv)}")
     try:
         return subprocess.run(
             argv, cwd=cwd, env=env or environment(), stdin=subprocess.DEVNULL, timeout=timeout, check=False
         ).returncode
+    except FileNotFoundError:
+        say(f"the program {argv[0]} was not found; run make setup")
+        return 127
     except subprocess.TimeoutExpired:
         say(f"ended after {timeout:g} s: {argv[0]}")
         return 124

@@ -17,20 +17,20 @@ missing_packages() {
     done
 }
 
+as_root() { # program arguments...
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
 install_packages() {
-    if [ "$(id -u)" -eq 0 ]; then
-        as_root=
-    elif command -v sudo >/dev/null; then
-        as_root='sudo '
-    else
+    if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
         echo "setup: these Debian packages are missing, and this is neither root nor is there sudo: $*" >&2
         echo "setup: install them as root with: apt-get install $*" >&2
         exit 1
     fi
-    echo "setup: installing Debian packages that are missing (${as_root}apt-get install $*)"
-    # The environment goes through env, since sudo drops it.
-    ${as_root}apt-get update -q >/dev/null
-    ${as_root}env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >/dev/null
+    echo "setup: installing Debian packages that are missing, as root: apt-get install $*"
+    as_root apt-get update -q >/dev/null
+    # Through env, since sudo drops the environment.
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >/dev/null
 }
 
 usable_python() { # ansible-core below 2.20 runs on 3.11 to 3.13
