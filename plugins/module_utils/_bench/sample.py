@@ -12,7 +12,7 @@ import os
 import time
 import typing as t
 
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import ParseError
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import ParseError, StorageError
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import SECTOR_BYTES
 
 __all__ = [
@@ -67,7 +67,7 @@ class Sample:
 
 
 def parse_diskstats(text: str, names: t.Collection[str]) -> dict[str, DiskCounters]:
-    """Counters by kernel name from /proc/diskstats; raises ParseError when a name is missing or a line is cut."""
+    """Counters by kernel name from /proc/diskstats; StorageError when a device is gone, ParseError for a cut line."""
     found: dict[str, DiskCounters] = {}
     for line in text.splitlines():
         words = line.split()
@@ -85,7 +85,7 @@ def parse_diskstats(text: str, names: t.Collection[str]) -> dict[str, DiskCounte
             raise ParseError(f"the counters of {words[2]} in /proc/diskstats", line) from None
     missing = sorted(set(names) - set(found))
     if missing:
-        raise ParseError(f"the counters of {', '.join(missing)}: not in /proc/diskstats, the device is gone")
+        raise StorageError(f"{', '.join(missing)} is gone: the kernel no longer counts its I/O in /proc/diskstats")
     return found
 
 

@@ -16,9 +16,11 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._bench import dd, fio
 from ansible_collections.plumbline.storage.plugins.module_utils._bench.detach import detach
+from ansible_collections.plumbline.storage.plugins.module_utils._bench.fingerprint import read_fingerprint
 from ansible_collections.plumbline.storage.plugins.module_utils._bench.isolate import BENCH_FILE, MOUNT_DIR
 from ansible_collections.plumbline.storage.plugins.module_utils._bench.model import Target, Workload, parse_workloads
 from ansible_collections.plumbline.storage.plugins.module_utils._bench.observation import ObservationContext
+from ansible_collections.plumbline.storage.plugins.module_utils._bench.prepare import TestFile
 from ansible_collections.plumbline.storage.plugins.module_utils._bench.session import needed_programs, run_workloads
 from ansible_collections.plumbline.storage.plugins.module_utils._bench.spool import Spool
 from ansible_collections.plumbline.storage.plugins.module_utils._bench.target import (
@@ -67,11 +69,18 @@ class BenchTask:
             planned.append(_planned(workload, Target(node.path, node.size_bytes, True)))
         for program in needed_programs(self.workloads):
             runner.path_of(program)
+        self._check_file(runner)
         written = [device_of(load, self.target) for load in self.workloads if load.writes and not load.on_filesystem]
         if written:
             guard = Guard(runner, parse_consent(self.expendable))
             guard.check_disks(list(dict.fromkeys(written)), purpose="write to")
         return planned
+
+    def _check_file(self, runner: Runner) -> None:
+        """The file system must be XFS and have room for the test file."""
+        if any(workload.on_filesystem for workload in self.workloads):
+            device = t.cast("str", self.target.filesystem_device)
+            TestFile.plan(self.workloads, self.target, device, read_fingerprint(runner, device))
 
     def run(self, runner: Runner) -> list[dict[str, t.Any]]:
         """Runs in the foreground and returns the observations."""
