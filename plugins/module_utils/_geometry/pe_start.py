@@ -15,6 +15,7 @@ if t.TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_ALIGNMENT_BYTES",
+    "LEAST_METADATA_BYTES",
     "DeviceTopology",
     "PeRequest",
     "PvPlacement",
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 KIB = 1024
+# Eight pages: pvcreate refuses a smaller area.
+LEAST_METADATA_BYTES = 32 * KIB
 DEFAULT_ALIGNMENT_BYTES = 1024 * KIB
 PAGE_BYTES = 4096
 # With these LVM's default data start is 1 MiB for every page size that it knows.

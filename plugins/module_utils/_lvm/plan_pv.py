@@ -15,6 +15,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.plan impor
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import SECTOR_BYTES, format_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.pe_start import (
+    LEAST_METADATA_BYTES,
     PeRequest,
     auto_alignment,
     auto_alignment_offset,
@@ -92,13 +93,19 @@ def plan_pv_absent(state: PvState | None, path: str) -> Plan:
             f"asked to remove the physical volume {path}, but it belongs to the volume group {state.vg_name}; remove "
             "that group first (lvm_vg with state: absent), then run again"
         )
-    step = Step(lvm_argv("pvremove", state.path), f"remove the LVM physical volume {state.path}", (state.path,))
+    summary = f"remove the LVM physical volume {state.path}"
+    step = Step(lvm_argv("pvremove", state.path), summary, (state.path,), removes=(f"pv:{state.path}",))
     return Plan((step,), before={"state": "present"}, after={"state": "absent"})
 
 
 def predict_pv(wanted: PvWanted, below: DeviceGeometry) -> PvState:
     """The PV that pvcreate would make."""
     placed = place_pv(placement_request(wanted, below))
+    if placed.metadata_bytes < LEAST_METADATA_BYTES:
+        raise PlanRefused(
+            f"metadatasize and dataalignment as asked give {wanted.path} a metadata area of "
+            f"{format_size(placed.metadata_bytes)}, but LVM needs {format_size(LEAST_METADATA_BYTES)}; ask for more"
+        )
     size = below.size_bytes
     if size is not None and size <= placed.pe_start_bytes:
         raise PlanRefused(

@@ -100,6 +100,10 @@ def test_new_pv_with_everything_asked() -> None:
         (PvWanted("/dev/sda", alignment=0), "dataalignment was given as 0"),
         (PvWanted("/dev/sda", alignment=64 * KIB, alignment_offset_bytes=64 * KIB), "not below"),
         (PvWanted("/dev/sda", metadata_bytes=3 * GIB), "would begin at"),
+        (
+            PvWanted("/dev/sda", metadata_bytes=27 * KIB, alignment=4 * KIB),
+            "metadata area of 28KiB, but LVM needs 32KiB",
+        ),
     ],
 )
 def test_pv_that_cannot_be(wanted: PvWanted, part: str) -> None:
