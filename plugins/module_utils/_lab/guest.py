@@ -124,6 +124,8 @@ END
 put /etc/modprobe.d/lab.conf <<'END'
 @BLACKLIST@
 END
+# Applies /etc/hdparm.conf, which is empty, by some shells for each disk.
+put /etc/udev/rules.d/85-hdparm.rules < /dev/null
 put /usr/local/sbin/plumbline-seed <<'END'
 @SEED@END
 chmod 755 "$root/usr/local/sbin/plumbline-seed"

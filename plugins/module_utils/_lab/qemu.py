@@ -158,7 +158,7 @@ def kernel_command_line(machine_id: str) -> str:
     return (
         f"root=LABEL={ROOT_LABEL} rw rootflags=noatime console=ttyS0 net.ifnames=0 8250.nr_uarts=1 fsck.mode=skip "
         f"systemd.machine_id={machine_id} systemd.condition-first-boot=no systemd.show_status=1 loglevel=5 TERM=dumb "
-        "mitigations=off nokaslr nowatchdog audit=0 lsm=yama random.trust_cpu=on"
+        "systemd.ssh_auto=no mitigations=off nokaslr nowatchdog audit=0 lsm=yama random.trust_cpu=on"
     )
 
 

@@ -335,8 +335,8 @@ def _port_is_free(port: int) -> bool:
 def _ssh_greets(port: int) -> bool:
     """Whether the guest's sshd says its name. QEMU takes the connection long before the guest listens."""
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
-            connection.settimeout(2)
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.settimeout(5)
             return connection.recv(4) == b"SSH-"
     except OSError:
         return False
