@@ -19,8 +19,9 @@ from ansible_collections.plumbline.storage.plugins.module_utils._block.sysfs imp
     read_text,
 )
 
-__all__ = ["exclusive_open_fails", "read_mounts", "read_uses"]
+__all__ = ["HELD_OPEN", "exclusive_open_fails", "read_mounts", "read_uses"]
 
+HELD_OPEN = "held open by process"
 # A look through an open file on these may wait for a server that is gone.
 _REMOTE = ("nfs", "cifs", "smb", "fuse", "9p", "ceph", "gluster", "afs", "lustre", "gpfs")
 _NO_FILE = ("socket:", "pipe:", "anon_inode:", "/memfd:")
@@ -116,7 +117,7 @@ def _opened(mounts: t.Iterable[Mount], proc_root: str) -> t.Iterator[tuple[str, 
         for name in list_names(directory):
             devno = _opened_device(f"{directory}/{name}", remote)
             if devno is not None:
-                yield devno, f"held open by process {pid} ({read_text(f'{proc_root}/{pid}/comm') or '?'})"
+                yield devno, f"{HELD_OPEN} {pid} ({read_text(f'{proc_root}/{pid}/comm') or '?'})"
 
 
 def _opened_device(link: str, remote: tuple[str, ...]) -> str | None:

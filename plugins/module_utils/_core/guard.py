@@ -20,7 +20,11 @@ from ansible_collections.plumbline.storage.plugins.module_utils._block.signature
 from ansible_collections.plumbline.storage.plugins.module_utils._block.sysfs import devno_of_path
 from ansible_collections.plumbline.storage.plugins.module_utils._block.system import read_system_disks
 from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree
-from ansible_collections.plumbline.storage.plugins.module_utils._block.use import exclusive_open_fails, read_uses
+from ansible_collections.plumbline.storage.plugins.module_utils._block.use import (
+    HELD_OPEN,
+    exclusive_open_fails,
+    read_uses,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._block.volume_groups import (
     local_system_id,
     read_physical_volumes,
@@ -37,6 +41,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_fact
     is_ours,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_judge import (
+    KERNEL_USE,
     Removal,
     Request,
     judge_content,
@@ -115,9 +120,11 @@ class Guard:
         """
         tree = read_tree()
         nodes = [self._existing(tree, path, purpose) for path in paths]
-        facts = self._with_content(self._read(tree), nodes, Request())
-        refusals = judge_disks(facts, nodes, purpose, require_consent)
-        _raise(refusals)
+        everything = [user for node in nodes for user in (node, *tree.users_of(node))]
+        leaves = [node for node in everything if not tree.above(node)]
+        facts = self._quiet(self._read(tree), leaves, lambda seen: judge_disks(seen, nodes, purpose, False))
+        facts = self._with_content(facts, nodes, Request())
+        _raise(judge_disks(facts, nodes, purpose, require_consent))
         bottom = {disk.kernel_name: disk for node in nodes for disk in tree.disks_under(node)}
         return [facts.disks[name] for name in bottom]
 
@@ -148,13 +155,28 @@ class Guard:
         self.unmatched = self.consent.unmatched(disks.values())
         return HostFacts(tree, disks, uses, read_system_disks(tree, uses.mounts), self.consent, self.ours)
 
+    def _quiet(
+        self, facts: HostFacts, nodes: t.Sequence[BlockNode], judge: t.Callable[[HostFacts], list[Refusal]]
+    ) -> HostFacts:
+        """Adds what an exclusive open tells, and refuses what is in use. What udev opens for a moment is given time."""
+
+        def busy() -> frozenset[str]:
+            return frozenset(node.kernel_name for node in nodes if exclusive_open_fails(node.path))
+
+        facts = dataclasses.replace(facts, busy=busy())
+        refusals = judge(facts)
+        if any(_may_pass(refusal) for refusal in refusals):
+            self.runner.query(["udevadm", "settle", "--timeout=10"], ok=None)
+            facts = dataclasses.replace(facts, uses=read_uses(facts.tree), busy=busy())
+            refusals = judge(facts)
+        _raise(refusals)
+        return facts
+
     def _judge(self, plan: Plan, facts: HostFacts) -> HostFacts:
         request = request_of(plan, facts)
         nodes = [target.node for target in request.targets]
         products = [product for removal in request.removals for product in removal.products]
-        busy = frozenset(node.kernel_name for node in (*nodes, *products) if exclusive_open_fails(node.path))
-        facts = dataclasses.replace(facts, busy=busy)
-        _raise(judge_use(facts, request))
+        facts = self._quiet(facts, [*nodes, *products], lambda seen: judge_use(seen, request))
         members = [member for removal in request.removals for member in removal.members]
         facts = self._with_content(facts, [*nodes, *products, *members], request)
         request = request_of(plan, facts)  # what is stopped is known only now
@@ -256,6 +278,10 @@ class Guard:
                 raise PlanRefused(
                     f"the content of {node.kernel_name} changed since the plan was made; nothing was overwritten. Run again."
                 )
+
+
+def _may_pass(refusal: Refusal) -> bool:
+    return HELD_OPEN in refusal.sentence or KERNEL_USE in refusal.sentence
 
 
 def _seen_whole(facts: HostFacts, removal: Removal) -> bool:

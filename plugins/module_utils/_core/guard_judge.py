@@ -24,7 +24,19 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_word
     node_words,
 )
 
-__all__ = ["Removal", "Request", "Target", "judge_content", "judge_disks", "judge_use", "needs_scan", "wanted_disks"]
+__all__ = [
+    "KERNEL_USE",
+    "Removal",
+    "Request",
+    "Target",
+    "judge_content",
+    "judge_disks",
+    "judge_use",
+    "needs_scan",
+    "wanted_disks",
+]
+
+KERNEL_USE = "in use by the kernel (an exclusive open is refused)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +135,7 @@ def _use_reasons(facts: HostFacts, request: Request, nodes: t.Sequence[BlockNode
             reasons.append("it is read-only")
         if not reasons and top.kernel_name in facts.busy and not [user for user in users if request.goes_down(user)]:
             name = "it" if not removed else node_words(facts, top)
-            reasons.append(f"{name} is in use by the kernel (an exclusive open is refused)")
+            reasons.append(f"{name} is {KERNEL_USE}")
     return reasons
 
 
@@ -190,6 +202,9 @@ def judge_disks(facts: HostFacts, nodes: t.Sequence[BlockNode], purpose: str, re
             *(f"{'it' if user is node else node_words(facts, user)} is {use}" for user, use in uses),
             *(["it is read-only"] if node.read_only else []),
         ]
+        held = [user for user in (node, *facts.tree.users_of(node)) if user.kernel_name in facts.busy]
+        if not reasons:
+            reasons += [f"{'it' if user is node else node_words(facts, user)} is {KERNEL_USE}" for user in held]
         refusals.extend(Refusal(f"{opening}, but {reason}.") for reason in dict.fromkeys(reasons))
         if require_consent and not reasons:
             refusals.extend(_unlisted(facts, node, opening))

@@ -234,3 +234,26 @@ def test_an_inactive_group_is_looked_for_even_beside_an_active_array(
         guard("SN-sda").check(plan)
     assert '"SN-sdb"' in str(refusal.value)
     guard("SN-sda", "SN-sdb").check(plan)
+
+
+def test_what_udev_opens_for_a_moment_is_given_time(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = iter([Uses({"dev-sda": ("held open by process 7 (udev-worker)",)}), Uses(), Uses()])
+    monkeypatch.setattr(guard_module, "read_uses", lambda tree: next(seen))
+    settled: list[str] = []
+    monkeypatch.setattr(Runner, "query", lambda self, argv, **more: settled.append(argv[0]))
+    guard("SN-sda", "SN-sdb").check(TWO)
+    assert settled == ["udevadm"]
+
+
+def test_what_stays_open_is_refused(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard_module, "read_uses", lambda tree: Uses({"dev-sda": ("held open by process 7 (cat)",)}))
+    monkeypatch.setattr(Runner, "query", lambda self, argv, **more: None)
+    with pytest.raises(PlanRefused, match=r"it is held open by process 7 .cat."):
+        guard("SN-sda", "SN-sdb").check(TWO)
+
+
+def test_what_the_kernel_holds_is_no_disk_for_an_experiment(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard_module, "exclusive_open_fails", lambda path: path == "/dev/sda")
+    monkeypatch.setattr(Runner, "query", lambda self, argv, **more: None)
+    with pytest.raises(PlanRefused, match="it is in use by the kernel"):
+        guard("SN-sda").check_disks(["/dev/sda"])
