@@ -18,6 +18,7 @@ __all__ = ["BUILD", "ROOT", "Outcome", "call", "capture", "counts_of", "one", "s
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / ".build"
+_PYTEST = re.compile(r"^=* ?((?:\d+ [a-z]+,? ?)+) in [\d.]+s\b")
 _COUNTS = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 
 
@@ -97,9 +98,15 @@ def one(name: str, good: bool) -> Outcome:
 
 
 def counts_of(lines: t.Sequence[str]) -> Outcome | None:
-    """The counts in the last line of the form C(3 passed, 1 failed, 2 skipped), None where there is none."""
+    """The counts in the last line of the form C(3 passed, 1 failed, 2 skipped), or pytest's own, None without one."""
     for line in reversed(lines):
         match = _COUNTS.match(line.strip())
         if match:
             return Outcome(*(int(number or 0) for number in match.groups()))
+        match = _PYTEST.match(line.strip())
+        if match:
+            words = {word.rstrip("s"): int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", match.group(1))}
+            return Outcome(
+                words.get("passed", 0), words.get("failed", 0) + words.get("error", 0), words.get("skipped", 0)
+            )
     return None
