@@ -53,12 +53,15 @@ def parse_personalities(mdstat: str) -> frozenset[str]:
 
 
 def parse_scan_devices(text: str, uuid: str | None, name: str | None) -> tuple[str, ...]:
-    """Devices that C(mdadm --examine --scan --verbose) found for the array of this UUID, else of this name."""
+    """Devices in C(mdadm --examine --scan --verbose) that may be members of the array of this UUID, else of this name.
+
+    mdadm 4.4 shows no names there, so the devices of an entry without one are among them: what they are stands in
+    their superblocks.
+    """
     found: list[str] = []
     for entry in re.split(r"(?m)^(?=ARRAY )", text):
         fields = dict(re.findall(r"(?:^|\s)(UUID|name|devices)=(\S+)", entry))
-        same = fields.get("UUID") == uuid if uuid else name is not None and split_name(fields.get("name"))[1] == name
-        if same:
+        if fields.get("UUID") == uuid if uuid else split_name(fields.get("name"))[1] in (None, name):
             found.extend(fields.get("devices", "").split(","))
     return tuple(device for device in found if device)
 
