@@ -12,7 +12,7 @@ version_added: "0.1.0"
 description:
   - Makes a volume group (VG), adds physical volumes (PVs) to it, sets its tags, or removes it.
   - An option that is not given is not managed on a VG that exists. An extent size that differs is refused with both values shown.
-  - The devices must be PVs already (M(plumbline.storage.lvm_pv) makes them): where their data begins is decided there.
+  - The devices must be PVs already (M(plumbline.storage.lvm_pv) makes them), since where their data begins is decided there.
   - A VG that is exported, shared by a lock manager, or owned by another host (system ID) is never changed; nor is a name that
     two VGs of the host have.
 options:

@@ -76,8 +76,8 @@ options:
     default: []
   settings:
     description:
-      - Queue, md and readahead settings by layer name or V(disks), such as C({readahead: {lv: 256s}}). Known are readahead, max_sectors_kb,
-        scheduler, nr_requests, stripe_cache_size, group_thread_cnt.
+      - "Queue, md and readahead settings by layer name or V(disks), such as C({readahead: {lv: 256s}}). Known are readahead, max_sectors_kb,
+        scheduler, nr_requests, stripe_cache_size, group_thread_cnt."
     type: dict
     default: {}
   expendable_disks:

@@ -105,7 +105,7 @@ def parse(stdout: str, stderr: str, rc: int | None, workload: Workload, target: 
         raise ParseError("the jobs in the result of fio", stdout)
     sides = [(kind, _side(job, kind)) for job in jobs for kind in ("read", "write")]
     active = [(kind, side) for kind, side in sides if side["total_ios"]]
-    metrics, runtime = _metrics([side for _, side in active])
+    metrics, runtime = _metrics([side for _unused, side in active])
     for kind, side in active:
         prefix = "" if len(active) == 1 else f"{kind}_"
         metrics.update(_latency(side, prefix) if len(jobs) == 1 else {})

@@ -114,7 +114,7 @@ def _md_stripe(node: BlockNode, tree: BlockTree, runner: Runner) -> tuple[Stripe
     count, chunk = (_first_int(os.path.join(md, name)) for name in ("raid_disks", "chunk_size"))
     own = md_stripe(level, count, chunk, layout)
     below = [geometry_of_node(each, tree, runner) for each in tree.below(node)]
-    stripe, _ = compose_stripe(own, below)
+    stripe, _unused = compose_stripe(own, below)
     inner = below[0].stripe if below else None
     if inner is None:
         return stripe, 0
@@ -140,7 +140,7 @@ def _segment_stripe(segment: DmSegment, tree: BlockTree, runner: Runner) -> tupl
     """The stripe of one segment, and where the device's byte 0 would lie on its grid."""
     nodes = [tree.numbered(area.devno) for area in segment.areas]
     below = [geometry_of_node(node, tree, runner) for node in nodes if node is not None]
-    stripe, _ = compose_stripe(segment.stripe, below)
+    stripe, _unused = compose_stripe(segment.stripe, below)
     if stripe is None:
         return None, 0
     if not below or below[0].stripe is None:

@@ -211,7 +211,7 @@ class _Watch:
             selector.register(t.cast("t.IO[bytes]", self.process.stdout), selectors.EVENT_READ, 1)
             selector.register(t.cast("t.IO[bytes]", self.process.stderr), selectors.EVENT_READ, 2)
             while selector.get_map():
-                for key, _ in selector.select(timeout=1.0):
+                for key, _unused in selector.select(timeout=1.0):
                     if not self._take(key.fd, key.data):
                         selector.unregister(key.fileobj)
                 if time.monotonic() >= end:

@@ -35,7 +35,7 @@ def place_lv(layout: LvLayout, extents: int, extent_bytes: int, pvs: t.Sequence[
         return _place_linear(layout, extents, pvs)
     rows, segments, done = extents // layout.stripes, [], 0
     metadata = metadata_extents(rows, extent_bytes) if layout.traits.metadata_volumes else 0
-    left = {pv.path: sum(count for _, count in pv.free_ranges) - metadata for pv in pvs}
+    left = {pv.path: sum(count for _unused, count in pv.free_ranges) - metadata for pv in pvs}
     starts = {pv.path: (pv.free_ranges[0][0] if pv.free_ranges else 0) + metadata for pv in pvs}
     while rows > 0:
         chosen = sorted(left, key=lambda path: -left[path])[: layout.images]
@@ -60,7 +60,7 @@ def _place_linear(layout: LvLayout, extents: int, pvs: t.Sequence[PvState]) -> t
     whole = [
         (pv.path, max(pv.free_ranges, key=lambda run: run[1]))
         for pv in pvs
-        if any(count >= extents for _, count in pv.free_ranges)
+        if any(count >= extents for _unused, count in pv.free_ranges)
     ]
     if whole:
         path, run = whole[0]

@@ -118,12 +118,12 @@ def _taken(pv: PvState, end: int) -> PvState:
     ranges = [(max(start, end), start + count - max(start, end)) for start, count in pv.free_ranges]
     kept = tuple((start, count) for start, count in ranges if count > 0)
     return dataclasses.replace(
-        pv, free_ranges=kept, allocated_extents=(pv.extent_count or 0) - sum(count for _, count in kept)
+        pv, free_ranges=kept, allocated_extents=(pv.extent_count or 0) - sum(count for _unused, count in kept)
     )
 
 
 def _free(pv: PvState) -> int:
-    return 0 if pv.missing or not pv.allocatable else sum(count for _, count in pv.free_ranges)
+    return 0 if pv.missing or not pv.allocatable else sum(count for _unused, count in pv.free_ranges)
 
 
 def _check(wanted: LvWanted) -> None:
@@ -198,7 +198,7 @@ def _create(wanted: LvWanted, vg: VgState, allowed: t.Sequence[PvState], below: 
 
 def _create_assumed(wanted: LvWanted, vg: VgState, layout: LvLayout) -> Plan:
     """An LV in a group that exists only in the plan of another task: its size is not known yet."""
-    size = t.cast("ExtentRequest", wanted.size)
+    size = t.cast(ExtentRequest, wanted.size)
     stripe_bytes = _stripe_bytes(wanted, vg, layout)
     predicted = dataclasses.replace(
         _predict(wanted, vg, layout, extents=0, stripe_bytes=stripe_bytes, segments=()), size_bytes=None, extents=None
@@ -221,7 +221,7 @@ def _space(vg: VgState, allowed: t.Sequence[PvState]) -> FreeSpace:
 
 def _new_extents(wanted: LvWanted, vg: VgState, layout: LvLayout, allowed: t.Sequence[PvState]) -> int:
     space = _space(vg, allowed)
-    extents = resolve_extents(t.cast("ExtentRequest", wanted.size), layout, vg.extent_bytes, space)
+    extents = resolve_extents(t.cast(ExtentRequest, wanted.size), layout, vg.extent_bytes, space)
     most = largest_extents(layout, vg.extent_bytes, space.free_per_pv)
     if 0 < extents <= most:
         return extents

@@ -41,7 +41,7 @@ __all__ = ["array_fields", "geometry_of", "plan_md", "plan_md_absent"]
 def geometry_of(state: MdState, members: t.Sequence[DeviceGeometry] = ()) -> DeviceGeometry:
     """The array as the layer above sees it, whether read or predicted. Without members they count as plain disks."""
     own = md_stripe(state.level, state.raid_devices, state.chunk_bytes, state.layout)
-    stripe, _ = compose_stripe(own, members)
+    stripe, _unused = compose_stripe(own, members)
     inner = members[0].stripe if members else None
     offset = 0
     if inner is not None:
@@ -138,7 +138,9 @@ def _plan_create(
     steps = [*_take_down(others), *create_steps(wanted, after)]
     if wanted.readahead_bytes is not None:
         steps.append(readahead_step(after.path, wanted.readahead_bytes))
-    _, composed = compose_stripe(md_stripe(after.level, after.raid_devices, after.chunk_bytes, after.layout), members)
+    _unused, composed = compose_stripe(
+        md_stripe(after.level, after.raid_devices, after.chunk_bytes, after.layout), members
+    )
     assumed = [device.path for device in (*members, *spares) if device.assumed]
     return Plan(
         steps=tuple(steps),

@@ -190,10 +190,10 @@ class StackBuilder:
             if setting.device in self._disk_paths()
         ]
         if before:
-            known = {path for path, _ in record.settings_before}
+            known = {path for path, _unused in record.settings_before}
             kept = (*record.settings_before, *(entry for entry in before if entry[0] not in known))
             write_record(dataclasses.replace(record, settings_before=kept))
-        steps = tuple(setting_step(name, setting) for name, setting, _ in differing)
+        steps = tuple(setting_step(name, setting) for name, setting, _unused in differing)
         self._applied += apply_plan(Plan(steps), self.runner)
         return bool(steps)
 
@@ -252,7 +252,7 @@ class StackBuilder:
             )
         if record.keeps_regions:
             return
-        for _ in range(_REREAD_TRIES):
+        for _unused in range(_REREAD_TRIES):
             rest = compose_region_removal(record, self.read_ground())
             if not rest.changed:
                 return

@@ -134,9 +134,9 @@ class _Run:
 
     def carry_out(self) -> None:
         self.report("preparing disks")
-        record = region_record(self.job, [fresh_uuid() for _ in self.job.disks])
+        record = region_record(self.job, [fresh_uuid() for _unused in self.job.disks])
         try:
-            regions, _ = self.builder.ensure_regions(record)
+            regions, _unused = self.builder.ensure_regions(record)
             for unit in self.job.units:
                 self._unit(unit, record, regions)
         finally:
@@ -151,7 +151,7 @@ class _Run:
         started = time.monotonic()
         try:
             write_record(record)
-            built, _ = self.builder.build(stack, record, regions, self.job.usable_bytes)
+            built, _unused = self.builder.build(stack, record, regions, self.job.usable_bytes)
             self._measure(unit, stack, built, time.monotonic() - started)
         finally:
             self.report("removing", **where)

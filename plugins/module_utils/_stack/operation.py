@@ -98,7 +98,7 @@ def _record(
     region = parse_region(params["region"])
     found = read_record(record_id)
     if found is None:
-        return new_record(record_id, stack, disks, region, [fresh_uuid() for _ in disks], fresh_uuid), False
+        return new_record(record_id, stack, disks, region, [fresh_uuid() for _unused in disks], fresh_uuid), False
     asked = [tuple(disk_identity(disk)["names"]) for disk in disks]
     has = [tuple(entry["names"]) for entry in found.disks]
     differing = []
@@ -135,7 +135,7 @@ def _planned(
     settings = [] if built.plan.changed else builder.differing_settings(stack, built)
     if state == "verified":
         left = [step.summary for step in plan.steps] + [
-            f"{each.name} of {each.device} is {now}" for _, each, now in settings
+            f"{each.name} of {each.device} is {now}" for _unused, each, now in settings
         ]
         if left:
             raise VerifyFailed(f"stack {record.id} is not as described; still to do: {'; '.join(left)}")

@@ -206,8 +206,8 @@ def _check_programs(runner: Runner, experiment: Experiment, workloads: t.Sequenc
 def plan_stacks(job: ExperimentJob, runner: Runner) -> dict[str, Built]:
     """Plans every stack on regions that are not there yet; what cannot be built is refused here, not in block 5."""
     builder = StackBuilder(runner, job.consent, job.disks)
-    ground = region_record(job, [fresh_uuid() for _ in job.disks])
-    _, regions = builder.plan_ground(ground)
+    ground = region_record(job, [fresh_uuid() for _unused in job.disks])
+    _unused, regions = builder.plan_ground(ground)
     plans = {}
     for stack in job.experiment.stacks:
         record = stack_record(job, stack, ground.partitions)

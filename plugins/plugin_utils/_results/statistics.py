@@ -280,7 +280,7 @@ def _with_verdicts(
 ) -> t.Iterator[WorkloadSummary]:
     """The drafts with p values adjusted over all of them, verdicts, and what differs besides the declared."""
     open_cells = [c.comparison for w in drafts for c in w.cells if c.comparison]
-    adjusted = iter(
+    adjusted = list(
         zip(
             ranks.holm([c.p for c in open_cells], family),
             ranks.holm([c.p_equivalence for c in open_cells], family),
@@ -301,7 +301,7 @@ def _with_verdicts(
             if cell.comparison is None:
                 cells.append(cell)
                 continue
-            p, p_equivalence = next(adjusted)
+            p, p_equivalence = adjusted.pop(0)
             judged = _judge(frame.alpha, cell.comparison, workload.higher_is_better, p, p_equivalence)
             # Direct reads and writes pass the page cache by, and readahead with it.
             telling = [d for d in differing[cell.stack] if workload.name not in direct or d.field != "readahead"]
