@@ -15,7 +15,7 @@ description:
     Nothing is mounted, and no loop device is needed.
   - The image is kept in a cache under a key made of everything that decides its content, and is built only once.
     Of two builders at the same time the second waits and takes the image of the first.
-  - Works as root, and as an ordinary user where user namespaces (package uidmap) or fakechroot are there.
+  - Works as root, and as an ordinary user with user namespaces (package uidmap).
   - Runs on the machine that runs the virtual machines, normally C(localhost).
 author:
   - plumbline.storage contributors (@plumbline)
@@ -55,7 +55,7 @@ attributes:
     description: There is nothing to compare.
 requirements:
   - mmdebstrap, e2fsprogs and tar on the machine that builds
-  - fakeroot, and uidmap or fakechroot, when an ordinary user builds
+  - fakeroot and uidmap when an ordinary user builds
 seealso:
   - module: plumbline.storage.lab_vm
 """

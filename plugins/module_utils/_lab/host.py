@@ -26,7 +26,6 @@ _PACKAGES = {
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
     "fakeroot": "fakeroot",
-    "fakechroot": "fakechroot",
     "newuidmap": "uidmap",
 }
 

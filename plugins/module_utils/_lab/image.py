@@ -24,7 +24,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.errors imp
     StorageError,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lab.guest import ROOT_LABEL, GuestImage
-from ansible_collections.plumbline.storage.plugins.module_utils._lab.host import is_there, locked, require_programs
+from ansible_collections.plumbline.storage.plugins.module_utils._lab.host import locked, require_programs
 from ansible_collections.plumbline.storage.plugins.module_utils._lab.mirror import mirror_from_sources
 
 __all__ = ["BuiltImage", "build_image", "find_image", "host_mirror", "images_of", "open_image", "remove_images"]
@@ -109,14 +109,14 @@ def _build_mode() -> str:
     if os.geteuid() == 0:
         return "root"
     require_programs(["fakeroot"], "building a guest image as an ordinary user")
-    if is_there("newuidmap") and _has_subordinate_ids():
-        return "unshare"
-    if is_there("fakechroot"):
-        return "fakechroot"
-    raise MissingTool(
-        "installing the guest's packages as an ordinary user needs either user namespaces (apt install uidmap, and a "
-        f"line for {getpass.getuser()} in /etc/subuid and /etc/subgid) or fakechroot (apt install fakechroot)"
-    )
+    require_programs(["newuidmap"], "installing the guest's packages as an ordinary user")
+    if not _has_subordinate_ids():
+        user = getpass.getuser()
+        raise MissingTool(
+            f"installing the guest's packages as an ordinary user needs subordinate ids for {user} in /etc/subuid and "
+            f"/etc/subgid; as root, run: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {user}"
+        )
+    return "unshare"
 
 
 def _has_subordinate_ids() -> bool:

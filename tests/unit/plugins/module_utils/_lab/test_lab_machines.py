@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,13 +50,14 @@ class _Programs(Runner):
 
     def __init__(self, fail_at: str = "") -> None:
         super().__init__()
-        self.fail_at, self.ran = fail_at, 0
+        self.fail_at, self.ran, self.pause_seconds = fail_at, 0, 0.0
 
     def query(self, argv: t.Sequence[str], *_args: t.Any, **_more: t.Any) -> CommandResult:
         return CommandResult(tuple(argv), 0, "", "")
 
     def change(self, argv: t.Sequence[str], *_args: t.Any, **_more: t.Any) -> CommandResult:
         self.ran += 1
+        time.sleep(self.pause_seconds)
         if self.fail_at and self.fail_at in " ".join(argv):
             raise CommandError(argv, 1, "", "I: running apt-get update...\nE: no such suite\n")
         if "mmdebstrap" in argv:
@@ -83,6 +85,20 @@ def test_an_image_is_built_once(tmp_path: Path) -> None:
     assert build_image(wanted, str(tmp_path), None, programs) == built == find_image(wanted, str(tmp_path))
     assert programs.ran == ran
     assert sorted(os.listdir(built.directory)) == ["image.json", "initrd.img", "packages", "root.img", "vmlinuz"]
+
+
+def test_of_two_builders_the_second_takes_what_the_first_built(tmp_path: Path) -> None:
+    slow = [_Programs(), _Programs()]
+    for programs in slow:
+        programs.pause_seconds = 0.3
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [
+            pool.submit(build_image, guest_image("debian12"), str(tmp_path), "http://m.example.org", programs)
+            for programs in slow
+        ]
+        built = [job.result(10) for job in jobs]
+    assert built[0] == built[1]
+    assert sorted(programs.ran for programs in slow) == [0, 2]
 
 
 @pytest.mark.parametrize(
