@@ -16,7 +16,6 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes impo
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import (
     LV_TYPES,
     ExtentRequest,
-    FreeSpace,
     LvLayout,
     largest_extents,
     resolve_extents,
@@ -24,8 +23,6 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.command import (
     WIPE_RETRIES,
-    check_name,
-    check_tags,
     lvm_argv,
     wipe_argv,
 )
@@ -38,11 +35,20 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model impor
     PvState,
     VgState,
 )
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv_check import (
+    allowed_pvs,
+    base_type,
+    check_usable,
+    check_wish,
+    compare_shape,
+    free_extents_of,
+    grown_extents,
+    space_of,
+)
 
 __all__ = ["DEFAULT_STRIPE_BYTES", "layout_of", "plan_lv", "plan_lv_absent", "vg_after_lv"]
 
 DEFAULT_STRIPE_BYTES = 64 * 1024
-_PAGE_BYTES = 4096
 
 
 def layout_of(wanted: LvWanted, pv_count: int) -> LvLayout:
@@ -70,8 +76,8 @@ def plan_lv(
     C(vg) and C(pvs) are the group and its PVs, read or predicted; C(below) the geometry of those PVs' devices, for the
     check of alignment. C(predicted) is an LvState. Raises PlanRefused for what cannot change in place.
     """
-    _check(wanted)
-    allowed = _allowed_pvs(wanted, vg, pvs)
+    check_wish(wanted)
+    allowed = allowed_pvs(wanted, vg, pvs)
     if state is not None:
         return _update(state, wanted, vg, allowed, below or {})
     return _create(wanted, vg, allowed, below or {})
@@ -82,8 +88,8 @@ def plan_lv_absent(state: LvState | None, vg: VgState | None) -> Plan:
     if state is None or vg is None:
         return Plan(before={"state": "absent"}, after={"state": "absent"})
     name = f"{vg.name}/{state.name}"
-    _check_usable(vg, f"remove the logical volume {name}")
-    if _base_type(state) not in LV_TYPES or state.hidden:
+    check_usable(vg, f"remove the logical volume {name}")
+    if base_type(state) not in LV_TYPES or state.hidden:
         raise PlanRefused(
             f"asked to remove the logical volume {name}, but its type is {state.type}, which this module does not "
             "handle; remove it with lvremove"
@@ -110,7 +116,7 @@ def vg_after_lv(vg: VgState, pvs: t.Sequence[PvState], lv: LvState) -> tuple[VgS
                 per_area = segment.extents // max(segment.data_stripes, 1)
                 used[area.pv_path] = max(used.get(area.pv_path, 0), area.start_extent + per_area)
     after = tuple(_taken(pv, used.get(pv.path, 0)) for pv in pvs)
-    free = None if vg.free_extents is None else sum(_free(pv) for pv in after)
+    free = None if vg.free_extents is None else sum(free_extents_of(pv) for pv in after)
     return dataclasses.replace(vg, free_extents=free, lv_names=tuple(sorted({*vg.lv_names, lv.name}))), after
 
 
@@ -122,57 +128,11 @@ def _taken(pv: PvState, end: int) -> PvState:
     )
 
 
-def _free(pv: PvState) -> int:
-    return 0 if pv.missing or not pv.allocatable else sum(count for _unused, count in pv.free_ranges)
-
-
-def _check(wanted: LvWanted) -> None:
-    check_name(wanted.vg, "vg")
-    check_name(wanted.name, "name")
-    check_tags(wanted.tags)
-    for option, value in (("stripes", wanted.stripes), ("mirrors", wanted.mirrors)):
-        if value is not None and value < (1 if option == "stripes" else 0):
-            raise PlanRefused(f"{option} was given as {value}, which is too few")
-    for option, size in (("stripesize", wanted.stripe_bytes), ("regionsize", wanted.region_bytes)):
-        if size is not None and (size < _PAGE_BYTES or size & (size - 1)):
-            raise PlanRefused(
-                f"{option} was given as {format_size(size)}, but LVM takes a power of two of at least 4KiB, such as "
-                f"{format_size(max(_PAGE_BYTES, 1 << max(size.bit_length() - 1, 0)))}"
-            )
-    if isinstance(wanted.readahead, int) and wanted.readahead % SECTOR_BYTES:
-        raise PlanRefused(f"readahead was given as {wanted.readahead} bytes, but LVM counts it in sectors of 512 bytes")
-
-
-def _check_usable(vg: VgState, what: str) -> None:
-    why = vg.unusable()
-    if why:
-        raise PlanRefused(f"asked to {what}, but the volume group {vg.name} {why}. Nothing was changed")
-    if vg.missing_pv_count:
-        raise PlanRefused(
-            f"asked to {what}, but {vg.missing_pv_count} physical volumes of the group {vg.name} are missing; bring "
-            "them back, or remove them with vgreduce --removemissing, then run again"
-        )
-
-
-def _allowed_pvs(wanted: LvWanted, vg: VgState, pvs: t.Sequence[PvState]) -> list[PvState]:
-    """The PVs that a new LV may use, in the order given."""
-    members = {pv.path: pv for pv in pvs if pv.path in vg.pv_paths and not pv.missing}
-    if wanted.pv_paths is None:
-        return list(members.values())
-    strangers = [path for path in wanted.pv_paths if path not in members]
-    if strangers and not vg.assumed:
-        raise PlanRefused(
-            f"the logical volume {wanted.vg}/{wanted.name} was asked for on {', '.join(strangers)}, but the group "
-            f"{vg.name} has {', '.join(vg.pv_paths) or 'no devices'}; name devices of the group"
-        )
-    return [members[path] for path in wanted.pv_paths if path in members]
-
-
 def _create(wanted: LvWanted, vg: VgState, allowed: t.Sequence[PvState], below: t.Mapping[str, DeviceGeometry]) -> Plan:
     name = f"{vg.name}/{wanted.name}"
     if wanted.size is None:
         raise PlanRefused(f"the logical volume {name} does not exist; give size or extents to make it")
-    _check_usable(vg, f"make the logical volume {name}")
+    check_usable(vg, f"make the logical volume {name}")
     layout = layout_of(wanted, len(allowed))
     problem = layout.problem()
     if problem:
@@ -210,17 +170,8 @@ def _create_assumed(wanted: LvWanted, vg: VgState, layout: LvLayout) -> Plan:
     return Plan((step,), {}, _fields(predicted, wanted), predicted=predicted, assumed_parent=True)
 
 
-def _space(vg: VgState, allowed: t.Sequence[PvState]) -> FreeSpace:
-    return FreeSpace(
-        free_per_pv=tuple(_free(pv) for pv in allowed),
-        pvs_extents=sum(pv.extent_count or 0 for pv in allowed),
-        vg_extents=vg.extent_count or 0,
-        vg_free=vg.free_extents or 0,
-    )
-
-
 def _new_extents(wanted: LvWanted, vg: VgState, layout: LvLayout, allowed: t.Sequence[PvState]) -> int:
-    space = _space(vg, allowed)
+    space = space_of(vg, allowed)
     extents = resolve_extents(t.cast(ExtentRequest, wanted.size), layout, vg.extent_bytes, space)
     most = largest_extents(layout, vg.extent_bytes, space.free_per_pv)
     if 0 < extents <= most:
@@ -231,7 +182,7 @@ def _new_extents(wanted: LvWanted, vg: VgState, layout: LvLayout, allowed: t.Seq
             f"the {layout.type} logical volume {name} needs {layout.images} physical volumes side by side, but only "
             f"{len(allowed)} may be used; ask for fewer stripes or mirrors, or add devices to the group"
         )
-    free = ", ".join(f"{pv.path} {_free(pv)}" for pv in allowed)
+    free = ", ".join(f"{pv.path} {free_extents_of(pv)}" for pv in allowed)
     raise PlanRefused(
         f"the {layout.type} logical volume {name} was asked for with {extents} extents of "
         f"{format_size(vg.extent_bytes)}, but at most {most} fit (free extents: {free or 'none'}); ask for less, or "
@@ -313,8 +264,8 @@ def _update(
     below: t.Mapping[str, DeviceGeometry],
 ) -> Plan:
     name = f"{vg.name}/{state.name}"
-    _compare(state, wanted)
-    extents = _grown_extents(state, wanted, vg, allowed)
+    compare_shape(state, wanted)
+    extents = grown_extents(state, wanted, vg, allowed)
     after = dataclasses.replace(
         state,
         extents=extents,
@@ -329,7 +280,7 @@ def _update(
         steps.append(Step(argv, f"extend {name} from {state.extents} to {extents} extents"))
     steps += _setting_steps(state, after, name)
     if steps:
-        _check_usable(vg, f"change the logical volume {name}")
+        check_usable(vg, f"change the logical volume {name}")
     warnings = geometry_of_lv(state, vg, allowed, below)[1] if below else ()
     return Plan(tuple(steps), _fields(state, wanted), _fields(after, wanted), tuple(warnings), predicted=after)
 
@@ -359,68 +310,10 @@ def _deactivate(name: str) -> Step:
     return Step(lvm_argv("lvchange", "-an", name), f"deactivate {name}", retries=WIPE_RETRIES)
 
 
-def _base_type(state: LvState) -> str:
-    """The type as it is asked for: LVM names the variant of parity too, such as raid5_ls."""
-    return state.type.split("_", maxsplit=1)[0] if state.type.startswith("raid") else state.type
-
-
-def _compare(state: LvState, wanted: LvWanted) -> None:
-    """Raises PlanRefused where the shape differs: it cannot change in place."""
-    asked: list[tuple[str, t.Any, t.Any]] = [
-        ("type", wanted.type, _base_type(state)),
-        ("stripes", wanted.stripes, state.stripes),
-        ("mirrors", wanted.mirrors, state.mirrors),
-        ("stripesize", wanted.stripe_bytes, state.stripe_bytes),
-        ("regionsize", wanted.region_bytes, state.region_bytes),
-    ]
-    differing = [(option, want, has) for option, want, has in asked if want is not None and want != has]
-    if not differing:
-        return
-    told = "; ".join(
-        f"{option} is {_shown(option, has)}, asked for was {_shown(option, want)}" for option, want, has in differing
-    )
-    raise PlanRefused(
-        f"the logical volume {state.vg}/{state.name} exists, and {told}; this cannot change in place. Leave the option "
-        "out to take the volume as it is, or remove it (state: absent) and make it anew"
-    )
-
-
-def _shown(option: str, value: t.Any) -> str:
-    return format_size(value) if option.endswith("size") else str(value)
-
-
-def _grown_extents(state: LvState, wanted: LvWanted, vg: VgState, allowed: t.Sequence[PvState]) -> int:
-    """Extents after the plan. A percentage is met by an LV that exists: it tells how much to take at creation."""
-    now = state.extents or 0
-    if wanted.size is None or wanted.size.is_percent:
-        return now
-    known = _base_type(state) in LV_TYPES
-    layout = LvLayout(_base_type(state), state.stripes, state.mirrors) if known else LvLayout()
-    space = _space(vg, allowed)
-    extents = resolve_extents(wanted.size, layout, vg.extent_bytes, space)
-    if extents == now:
-        return now
-    name = f"{vg.name}/{state.name}"
-    if extents < now:
-        raise PlanRefused(
-            f"the logical volume {name} has {now} extents ({format_size(state.size_bytes)}), and {extents} "
-            f"({format_size(extents * vg.extent_bytes)}) were asked for; this module never shrinks a volume. Ask for "
-            "its size or more"
-        )
-    most = now + largest_extents(layout, vg.extent_bytes, space.free_per_pv) if known else now
-    if extents > most:
-        raise PlanRefused(
-            f"the logical volume {name} has {now} extents, and {extents} were asked for, but it can have at most "
-            f"{most} in the group as it is; ask for less, or add devices to the group (a striped volume needs free "
-            "extents on as many devices as it has stripes)"
-        )
-    return extents
-
-
 def _fields(state: LvState, wanted: LvWanted) -> dict[str, t.Any]:
     """The managed fields, for the diff."""
     fields: dict[str, t.Any] = {"vg": state.vg, "name": state.name, "state": "present"}
-    fields.update(type=_base_type(state), size_bytes=state.size_bytes)
+    fields.update(type=base_type(state), size_bytes=state.size_bytes)
     managed = {
         "stripes": (wanted.stripes, state.stripes),
         "stripe_size_bytes": (wanted.stripe_bytes, state.stripe_bytes),
