@@ -51,12 +51,13 @@ class Guest:
         return next(f"/dev/{words[0]}" for words in lines if words[1:] == [serial])
 
 
-def environment() -> dict[str, str]:
+def environment(collections: Path = ROOT / ".collections") -> dict[str, str]:
+    """Of this machine, with plain output and the collection under test."""
     return {
         **os.environ,
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_FORCE_COLOR": "0",
-        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
+        "ANSIBLE_COLLECTIONS_PATH": str(collections),
         "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
     }
 
@@ -73,10 +74,24 @@ class Played:
     text: str
 
 
-def play(playbook: str, guest: Guest, *options: str, cwd: Path = ROOT, timeout: float = 900, **extra: t.Any) -> Played:
+def play(
+    playbook: str,
+    guest: Guest,
+    *options: str,
+    cwd: Path = ROOT,
+    timeout: float = 900,
+    collections: Path = ROOT / ".collections",
+    **extra: t.Any,
+) -> Played:
     """Runs a play to its end."""
     done = subprocess.run(
         [*play_command(playbook, guest, **extra), *options],
-        cwd=cwd, env=environment(), capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        cwd=cwd,
+        env=environment(collections),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     return Played(done.returncode, done.stdout + done.stderr)

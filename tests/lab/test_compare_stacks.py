@@ -11,13 +11,15 @@ from __future__ import annotations
 import collections
 import json
 import re
+import shutil
 import sqlite3
 import statistics
+import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
-from guest import ROOT, Guest, Played, play
+from guest import ROOT, Guest, Played, environment, play
 
 SERIALS = [f"WD-WCASJ000000{number}" for number in (1, 2, 3, 4)]
 DISK_BYTES_PER_SECOND = 20e6
@@ -123,6 +125,23 @@ def test_nothing_is_left_on_the_guest(guest: Guest, compared: Compared) -> None:
     assert guest.ssh("find /var/lib/plumbline -name '*.json*' -not -name runner.json | wc -l") == "0"
     for serial in SERIALS:
         assert guest.ssh(f"wipefs --noheadings {guest.device(serial)}") == ""
+
+
+def test_the_installed_collection_plans_the_same_by_its_full_name(guest: Guest, tmp_path: Path) -> None:
+    galaxy = shutil.which("ansible-galaxy") or "ansible-galaxy"
+    for arguments in (
+        ["build", str(ROOT), "--output-path", str(tmp_path)],
+        ["install", str(tmp_path / "plumbline-storage-0.1.0.tar.gz"), "-p", str(tmp_path / "installed"), "--offline"],
+    ):
+        subprocess.run(
+            [galaxy, "collection", *arguments], check=True, capture_output=True, env=environment(), cwd=tmp_path
+        )
+    played = play(
+        "plumbline.storage.compare_stacks", guest, "--check", "-v", cwd=tmp_path, collections=tmp_path / "installed"
+    )
+    assert played.code == 0, played.text[-3000:]
+    assert "mkfs.xfs" in played.text
+    assert not (tmp_path / "results").exists()
 
 
 def test_without_consent_nothing_changes_and_the_way_on_is_shown(guest: Guest, tmp_path: Path) -> None:
