@@ -120,6 +120,7 @@ def render_report(
         unmeasured=[host for host in summary.hosts if not host.n_observations],
         margin=format_percent(summary.margin),
         baseline_title=stack_title(summary.run, summary.baseline),
+        most_points=charts.MOST_POINTS,
         n_observations=sum(host.n_observations for host in measured),
         n_invalid=sum(host.n_invalid for host in measured),
         stacks=[(stack["name"], stack_title(summary.run, stack["name"])) for stack in summary.run["stacks"]],
