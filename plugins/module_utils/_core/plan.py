@@ -12,6 +12,7 @@ import shlex
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.device_lock import DeviceLocks
+from ansible_collections.plumbline.storage.plugins.module_utils._block.wait import wait_for_nodes
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StepFailed, StorageError
 
 if t.TYPE_CHECKING:
@@ -27,7 +28,8 @@ class Step:
     C(writes) are the block devices whose present content the command overwrites: the guard looks at each before
     anything runs. C(removes) are containers (an md device, a VG, an LV) that it takes down. C(retries) is for
     commands that udev may disturb for a moment (stop, wipe): they are tried again after settling. C(locks) are devices
-    whose disks udev must leave alone meanwhile; consecutive steps that name a disk keep it locked between them.
+    whose disks udev must leave alone meanwhile; consecutive steps that name a disk keep it locked between them. C(awaits) are
+    device nodes that an earlier step brings and udev makes a little later: the command waits until they are there.
     """
 
     argv: tuple[str, ...]
@@ -39,6 +41,7 @@ class Step:
     stdin: str | None = None
     retries: int = 0
     locks: tuple[str, ...] = ()
+    awaits: tuple[str, ...] = ()
 
     def shown(self) -> str:
         """The command as a person could type it."""
@@ -84,6 +87,7 @@ def apply_plan(plan: Plan, runner: Runner, before_step: t.Callable[[Step], None]
                 if before_step is not None:
                     before_step(step)
                 locks.hold(step.locks)
+                wait_for_nodes(step.awaits)
                 _run_step(step, runner)
             except StorageError as error:
                 raise StepFailed(completed, step, error) from error

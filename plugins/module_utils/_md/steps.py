@@ -145,7 +145,12 @@ def create_steps(wanted: MdWanted, after: MdState) -> list[Step]:
     return [
         Step(("wipefs", "--all", *paths), f"wipe signatures from {listed}", writes=paths, retries=2),
         Step(argv, f"create the {after.level} array {wanted.name} on {listed}", writes=paths),
-        Step(("wipefs", "--all", after.path), f"wipe what an earlier array left inside {wanted.name}", retries=2),
+        Step(
+            ("wipefs", "--all", after.path),
+            f"wipe what an earlier array left inside {wanted.name}",
+            retries=2,
+            awaits=(after.path,),
+        ),
     ]
 
 
@@ -220,6 +225,7 @@ def readahead_step(path: str, readahead_bytes: int) -> Step:
     return Step(
         ("blockdev", "--setra", str(readahead_bytes // SECTOR_BYTES), path),
         f"set the readahead of {path} to {format_size(readahead_bytes)}",
+        awaits=(path,),
     )
 
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from pathlib import Path
 
 import pytest
 from ansible_collections.plumbline.storage.plugins.module_utils._block import device_lock
 from ansible_collections.plumbline.storage.plugins.module_utils._block.device_lock import DeviceLocks, whole_disk
+from ansible_collections.plumbline.storage.plugins.module_utils._block.wait import wait_for_nodes
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import CommandResult, Runner
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StorageError
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step, apply_plan
 
 
@@ -76,3 +79,23 @@ def test_steps_keep_the_lock_between_them(disk: str) -> None:
     apply_plan(Plan(tuple(steps)), LookingRunner(), before_step=lambda step: between.append(is_locked(disk)))
     assert seen == [False, True, True, False]
     assert between == [False, False, True, True]
+
+
+def test_a_step_waits_for_the_node_it_works_on(tmp_path: Path) -> None:
+    node = tmp_path / "node"
+    seen: list[bool] = []
+
+    class MakingRunner(Runner):
+        def change(self, argv: object, *args: object, **kwargs: object) -> CommandResult:
+            seen.append(node.exists())
+            threading.Timer(0.2, node.touch).start()
+            return CommandResult((), 0, "", "")
+
+    steps = [Step(("make",), "make"), Step(("use",), "use", awaits=(str(node),))]
+    apply_plan(Plan(tuple(steps)), MakingRunner())
+    assert seen == [False, True]
+
+
+def test_a_node_that_never_comes_is_named() -> None:
+    with pytest.raises(StorageError, match="/dev/never did not appear within"):
+        wait_for_nodes(["/dev/null", "/dev/never"], seconds=0.1)
