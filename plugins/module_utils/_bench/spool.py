@@ -120,12 +120,14 @@ def parse_spool(data: bytes) -> list[dict[str, t.Any]]:
 
 
 def left_spools(directory: str = SPOOL_DIR) -> list[str]:
-    """Paths of the spools on this host that nobody has cleared yet, sorted."""
+    """Spools of the runs that left anything here, sorted; of a run that ended early its spool may not be there."""
     try:
-        names = sorted(os.listdir(directory))
+        names = os.listdir(directory)
     except FileNotFoundError:
         return []
-    return [os.path.join(directory, name) for name in names if name.endswith(".jsonl")]
+    ends = (".jsonl", ".status.json", ".lease", ".log")
+    runs = {name[: -len(end)] for name in names for end in ends if name.endswith(end)}
+    return [os.path.join(directory, f"{run}.jsonl") for run in sorted(runs)]
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
