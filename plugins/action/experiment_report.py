@@ -11,7 +11,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.plumbline.storage.plugins.plugin_utils._experiment.run import planned_count
+from ansible_collections.plumbline.storage.plugins.plugin_utils._experiment.run import planned_ids
 
 
 class ActionModule(ActionBase):
@@ -33,14 +33,14 @@ class ActionModule(ActionBase):
         again = str(args.get("again") or f"{run['command']} -e resume={run['run_id']}")
         try:
             store = ResultsStore(args["database"])
-            counts = {host: len(store.observation_ids(run["run_id"], host)) for host in run["hosts"]}
-            if not any(counts.values()):
+            taken = {host: set(store.observation_ids(run["run_id"], host)) for host in run["hosts"]}
+            if not any(taken.values()):
                 return {
                     "changed": False,
                     "skipped": True,
                     "msg": "no observation was taken, so there is nothing to report",
                 }
-            lost = [host for host, count in counts.items() if count < planned_count(run)]
+            lost = [host for host, ids in taken.items() if planned_ids(run, host) - ids]
             outputs = write_outputs(store, run["run_id"], args["results_dir"], lost, again)
         except StoreError as error:
             raise AnsibleActionFail(str(error)) from None

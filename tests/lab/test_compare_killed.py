@@ -76,11 +76,12 @@ def test_the_play_is_killed_at_a_random_moment(guest: Guest, tmp_path: Path, num
 @pytest.mark.parametrize("phase", ["building", "measuring"])
 def test_the_runner_in_the_guest_is_killed(guest: Guest, tmp_path: Path, phase: str) -> None:
     process = begin(guest, tmp_path)
-    seen = guest.ssh(
-        f'for i in $(seq 600); do grep -qs \'"phase": "{phase}"\' /var/lib/plumbline/spool/*.status.json && '
-        "{ sleep 1; cat /var/lib/plumbline/runner.json; break; }; sleep 0.2; done"
+    # Only the status of a process that lives counts: an earlier run may have left its own.
+    pid = guest.ssh(
+        f'for i in $(seq 600); do for f in $(grep -ls \'"phase": "{phase}"\' /var/lib/plumbline/spool/*.status.json); do '
+        "p=$(sed 's/.*\"pid\": \\([0-9]*\\).*/\\1/' $f); kill -0 $p && { sleep 1; echo $p; exit; }; done; sleep 0.2; done"
     )
-    guest.ssh(f"kill -9 {json.loads(seen)['pid']}")
+    guest.ssh(f"kill -9 {int(pid)}")
     assert process.wait(timeout=300) != 0
     assert guest.ssh("sleep 3; pgrep -x fio; pgrep -x dd; true") == "", "children die with the runner"
     runs_to_the_end(guest, tmp_path)

@@ -7,18 +7,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 
+from ansible_collections.plumbline.storage.plugins.module_utils._bench.observation import (
+    ObservationContext,
+    observation_id,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Experiment, Unit
 
-__all__ = ["observation_id", "order_units", "remaining_units"]
+__all__ = ["first_observation_id", "order_units", "remaining_units"]
 
 
-def observation_id(run_id: str, host: str, block: int, stack: str, workload: str, attempt: int) -> str:
-    """32 hex digits that name one run of one workload for ever."""
-    text = "\0".join((run_id, host, str(block), stack, workload, str(attempt)))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def first_observation_id(run_id: str, host: str, block: int, stack: str, workload: str) -> str:
+    """The id of the first attempt at one cell of the design."""
+    context = ObservationContext(run_id=run_id, experiment="", host=host, stack=stack, block=block)
+    return observation_id(context, workload, attempt=1)
 
 
 def order_units(experiment: Experiment, host: str) -> list[Unit]:
@@ -45,7 +48,9 @@ def remaining_units(units: list[Unit], done: frozenset[str], run_id: str, host: 
     rest: list[Unit] = []
     for unit in units:
         names = [
-            name for name in unit.workloads if observation_id(run_id, host, unit.block, unit.stack, name, 1) not in done
+            name
+            for name in unit.workloads
+            if first_observation_id(run_id, host, unit.block, unit.stack, name) not in done
         ]
         if names:
             rest.append(Unit(unit.block, unit.position + len(unit.workloads) - len(names), unit.stack, tuple(names)))

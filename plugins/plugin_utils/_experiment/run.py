@@ -13,9 +13,10 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.yaml_words import restore_on
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.order import first_observation_id
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.parse import parse_experiment
 
-__all__ = ["check_resume", "disk_count_of", "is_run_id", "new_run", "planned_count", "results_location"]
+__all__ = ["check_resume", "disk_count_of", "is_run_id", "new_run", "planned_ids", "results_location"]
 
 _RUN_ID = re.compile(r"^\d{8}-[0-9a-f]{4}$")
 
@@ -77,6 +78,11 @@ def check_resume(run: t.Mapping[str, t.Any], hosts: t.Sequence[str]) -> None:
         )
 
 
-def planned_count(run: t.Mapping[str, t.Any]) -> int:
-    """How many observations a complete host has, repeats of invalid ones not counted."""
-    return int(run["design"]["blocks"]) * len(run["stacks"]) * len(run["workloads"])
+def planned_ids(run: t.Mapping[str, t.Any], host: str) -> set[str]:
+    """Ids of the observations that a complete host has, repeats of invalid ones not counted."""
+    return {
+        first_observation_id(run["run_id"], host, block, stack["name"], workload["name"])
+        for block in range(1, int(run["design"]["blocks"]) + 1)
+        for stack in run["stacks"]
+        for workload in run["workloads"]
+    }

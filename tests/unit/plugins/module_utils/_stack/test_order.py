@@ -7,7 +7,7 @@ from __future__ import annotations
 import collections
 
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.order import (
-    observation_id,
+    first_observation_id,
     order_units,
     remaining_units,
 )
@@ -43,8 +43,8 @@ def test_what_is_done_is_not_repeated_and_positions_stay() -> None:
     units = order_units(EXPERIMENT, "h")
     first = units[0]
     done = frozenset(
-        [observation_id("r", "h", first.block, first.stack, first.workloads[0], 1)]
-        + [observation_id("r", "h", units[1].block, units[1].stack, load, 1) for load in units[1].workloads]
+        [first_observation_id("r", "h", first.block, first.stack, first.workloads[0])]
+        + [first_observation_id("r", "h", units[1].block, units[1].stack, load) for load in units[1].workloads]
     )
     rest = remaining_units(units, done, "r", "h")
     assert len(rest) == len(units) - 1
@@ -54,15 +54,14 @@ def test_what_is_done_is_not_repeated_and_positions_stay() -> None:
 
 
 def test_ids_differ_in_every_part() -> None:
-    base = ("r", "h", 1, "s", "w", 1)
-    others = [
-        ("q", *base[1:]),
-        ("r", "i", *base[2:]),
-        ("r", "h", 2, "s", "w", 1),
-        ("r", "h", 1, "t", "w", 1),
-        ("r", "h", 1, "s", "v", 1),
-        ("r", "h", 1, "s", "w", 2),
+    cells = [
+        ("r", "h", 1, "s", "w"),
+        ("q", "h", 1, "s", "w"),
+        ("r", "i", 1, "s", "w"),
+        ("r", "h", 2, "s", "w"),
+        ("r", "h", 1, "t", "w"),
+        ("r", "h", 1, "s", "v"),
     ]
-    ids = {observation_id(*parts) for parts in [base, *others]}  # type: ignore[arg-type]
-    assert len(ids) == 7
+    ids = {first_observation_id(*cell) for cell in cells}
+    assert len(ids) == 6
     assert all(len(text) == 32 for text in ids)
