@@ -124,6 +124,9 @@ class Guard:
         leaves = [node for node in everything if not tree.above(node)]
         facts = self._quiet(self._read(tree), leaves, lambda seen: judge_disks(seen, nodes, purpose, False))
         facts = self._with_content(facts, nodes, Request())
+        if require_consent:
+            # What an unlisted disk holds is told even where no signature says it.
+            facts = self._scanned(facts, [node for node in nodes if self._is_bare_and_unlisted(facts, node)])
         _raise(judge_disks(facts, nodes, purpose, require_consent))
         bottom = {disk.kernel_name: disk for node in nodes for disk in tree.disks_under(node)}
         return [facts.disks[name] for name in bottom]
@@ -180,11 +183,21 @@ class Guard:
         members = [member for removal in request.removals for member in removal.members]
         facts = self._with_content(facts, [*nodes, *products, *members], request)
         request = request_of(plan, facts)  # what is stopped is known only now
-        scans = scan_many([node.path for node in needs_scan(facts, request)])
-        by_name = {node.kernel_name: scans[node.path] for node in facts.tree.nodes.values() if node.path in scans}
-        facts = dataclasses.replace(facts, scans={**facts.scans, **by_name})
+        facts = self._scanned(facts, needs_scan(facts, request))
         _raise([*judge_use(facts, request), *judge_content(facts, request)])
         return facts
+
+    @staticmethod
+    def _scanned(facts: HostFacts, nodes: t.Sequence[BlockNode]) -> HostFacts:
+        """The facts with what reading these devices shows."""
+        scans = scan_many([node.path for node in nodes])
+        by_name = {node.kernel_name: scans[node.path] for node in nodes if node.path in scans}
+        return dataclasses.replace(facts, scans={**facts.scans, **by_name})
+
+    def _is_bare_and_unlisted(self, facts: HostFacts, node: BlockNode) -> bool:
+        disk = facts.disks.get(node.kernel_name)
+        bare = not facts.signatures.get(node.kernel_name) and not facts.tree.above(node)
+        return bare and disk is not None and not self.consent.covers(disk)
 
     def _with_content(self, facts: HostFacts, nodes: t.Sequence[BlockNode], request: Request) -> HostFacts:
         """Adds signatures: of these devices and what stands on them; of all, when a container may reach further."""

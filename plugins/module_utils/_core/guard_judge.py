@@ -213,7 +213,7 @@ def judge_disks(facts: HostFacts, nodes: t.Sequence[BlockNode], purpose: str, re
 
 def _unlisted(facts: HostFacts, node: BlockNode, opening: str) -> list[Refusal]:
     closure = closure_of(facts, [node])
-    found = _found(facts, closure, ())
+    found = _found(facts, closure, ()) or _unrecognised(facts, node)
     own = [disk for disk in facts.tree.disks_under(node) if disk.kernel_name in wanted_disks(facts, closure)]
     holds = f" It holds {join_words(found)}." if found else ""
     if own:
@@ -241,12 +241,17 @@ def judge_content(facts: HostFacts, request: Request) -> list[Refusal]:
     return refusals
 
 
+def _unrecognised(facts: HostFacts, node: BlockNode) -> list[str]:
+    """Words on data that has no signature, where reading the device showed some."""
+    scan = facts.scans.get(node.kernel_name)
+    if scan is None or scan.all_zero:
+        return []
+    return [f"unrecognised data (the first at byte {scan.first_data_offset_bytes})"]
+
+
 def _judge_target(facts: HostFacts, target: Target, but: t.Container[str]) -> list[Refusal]:
     closure = closure_of(facts, [target.node])
-    found = _found(facts, closure, but)
-    scan = facts.scans.get(target.node.kernel_name)
-    if not found and scan is not None and not scan.all_zero:
-        found = [f"unrecognised data (the first at byte {scan.first_data_offset_bytes})"]
+    found = _found(facts, closure, but) or _unrecognised(facts, target.node)
     if not found:
         return []
     here = node_words(facts, target.node)
