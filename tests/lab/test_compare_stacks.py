@@ -129,16 +129,20 @@ def test_nothing_is_left_on_the_guest(guest: Guest, compared: Compared) -> None:
 
 def test_the_installed_collection_plans_the_same_by_its_full_name(guest: Guest, tmp_path: Path) -> None:
     galaxy = shutil.which("ansible-galaxy") or "ansible-galaxy"
+    installed = tmp_path / "installed"
+    installed.mkdir()
     for arguments in (
         ["build", str(ROOT), "--output-path", str(tmp_path)],
-        ["install", str(tmp_path / "plumbline-storage-0.1.0.tar.gz"), "-p", str(tmp_path / "installed"), "--offline"],
+        ["install", str(tmp_path / "plumbline-storage-0.1.0.tar.gz"), "-p", str(installed), "--offline"],
     ):
         subprocess.run(
-            [galaxy, "collection", *arguments], check=True, capture_output=True, env=environment(), cwd=tmp_path
+            [galaxy, "collection", *arguments],
+            check=True,
+            capture_output=True,
+            env=environment(installed),
+            cwd=tmp_path,
         )
-    played = play(
-        "plumbline.storage.compare_stacks", guest, "--check", "-v", cwd=tmp_path, collections=tmp_path / "installed"
-    )
+    played = play("plumbline.storage.compare_stacks", guest, "--check", "-v", cwd=tmp_path, collections=installed)
     assert played.code == 0, played.text[-3000:]
     assert "mkfs.xfs" in played.text
     assert not (tmp_path / "results").exists()
