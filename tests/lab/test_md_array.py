@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import typing as t
@@ -56,8 +57,10 @@ def md_array(check: bool = False, consent: t.Sequence[str] = SERIALS, **argument
 
 
 def shell(command: str) -> str:
-    text = run_ansible("raw", f"export LC_ALL=C; {command}")
-    return text.split("\n", 1)[1].replace("\r", "").strip()
+    text = run_ansible("raw", f"export LC_ALL=C; {command}; true")
+    text = text.split("\n", 1)[1].replace("\r", "")
+    # The terminal that raw works through adds a line of ssh's.
+    return re.sub(r"Shared connection to .* closed\.\s*$", "", text).strip()
 
 
 @pytest.fixture(scope="module")

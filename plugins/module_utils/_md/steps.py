@@ -189,11 +189,14 @@ def assemble_step(name: str, state: MdState) -> Step:
 
 def stop_step(state: MdState, keep: bool = False) -> Step:
     """Stop an assembled array; C(keep) for one that is assembled again at once."""
-    removes = () if keep else (f"md:{state.uuid}",) if state.uuid else (state.kernel_path,)
+    names = [f"md:{state.uuid}"] if state.uuid else []
+    if not state.active or not state.uuid:
+        # The kernel does not tell the UUID of an array that is not running, so the device is named too.
+        names.append(f"md:{state.kernel_path}")
     return Step(
         ("mdadm", "--stop", state.kernel_path),
         f"stop the array {state.label}",
-        removes=removes,
+        removes=() if keep else tuple(names),
         retries=3,
         locks=state.present_paths(),
     )

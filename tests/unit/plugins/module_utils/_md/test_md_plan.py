@@ -245,6 +245,8 @@ def test_absent_of_a_stopped_array_and_of_pieces() -> None:
     piece = dataclasses.replace(made(four), kernel_name="md126", active=False, members=(MdMember("/dev/sdz"),))
     plan = plan_md_absent(made(four), MdWanted("data"), (), (piece,))
     assert ("mdadm", "--stop", "/dev/md126") in [step.argv for step in plan.steps]
+    # The kernel does not tell the UUID of an array that is not running.
+    assert plan.removes() == (f"md:{UUID}", "md:/dev/md126")
     assert "/dev/sdz" in plan.steps[-1].argv
 
 
