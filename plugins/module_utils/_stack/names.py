@@ -16,8 +16,8 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.record im
 
 __all__ = ["OWNER_TAG", "new_record", "owner_tag", "short_name", "stack_id"]
 
-# An md name and its home host ("any:") share 32 bytes.
-MD_NAME_LENGTH = 28
+# An md name and its home host ("any:") share 32 bytes, the last of which mdadm leaves zero.
+MD_NAME_LENGTH = 27
 OWNER_TAG = "plumbline"
 
 
