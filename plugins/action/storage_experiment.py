@@ -41,7 +41,7 @@ class ActionModule(ActionBase):
             module_args["description"] = self._choose_disks(module_args["description"], variables)
         started = self._execute_module(module_name=_MODULE, module_args=module_args, task_vars=variables)
         if started.get("failed") or self._task.check_mode or not started.get("job"):
-            return self._shown_failure(host, started)
+            return self._shown_failure(started)
         for spool in started.get("left_spools") or []:
             self._collect_left(spool, store)
         return self._follow(host, run, started, store, poll_seconds, ProgressPrinter(host, alone))
@@ -71,7 +71,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"disks was given as {description['disks']!r}, and no disk of this host matches it")
         return {**description, "disks": [name for name in names if name], "choose_idle_of": True}
 
-    def _shown_failure(self, host: str, result: dict[str, t.Any]) -> dict[str, t.Any]:
+    def _shown_failure(self, result: dict[str, t.Any]) -> dict[str, t.Any]:
         """A refusal that lists disks is text of several lines; it is shown as such before the task fails."""
         if result.get("failed") and result.get("disks_seen"):
             Display().display(str(result["disks_seen"]))
@@ -83,6 +83,10 @@ class ActionModule(ActionBase):
         if read is None:
             return
         store.add_observations(read.observations)
+        self._remove_spool(spool)
+
+    def _remove_spool(self, spool: str) -> None:
+        """Removes the spool of a run whose observations are stored, with its status, lease and log."""
         self._shell(f"rm -f {spool} {spool.removesuffix('.jsonl')}.*")
 
     def _follow(
@@ -127,8 +131,7 @@ class ActionModule(ActionBase):
     ) -> dict[str, t.Any]:
         status = look.status or {}
         if status.get("phase") == "finished":
-            spool = str(job["spool"])
-            self._shell(f"rm -f {spool} {spool.removesuffix('.jsonl')}.*")
+            self._remove_spool(str(job["spool"]))
             return {**result, "changed": True}
         why = status.get("error") or "its process on the host ended without a word; see " + str(job.get("log"))
         return {

@@ -92,7 +92,6 @@ class Target:
 
     path: str
     size_bytes: int
-    is_device: bool
 
 
 @dataclasses.dataclass(frozen=True)

@@ -66,7 +66,7 @@ class TestFile:
         return cls(device, file_bytes_wanted(workloads, target, xfs["size_bytes"] or 0, block), block)
 
     def target(self) -> Target:
-        return Target(self.path, self.size_bytes, False)
+        return Target(self.path, self.size_bytes)
 
     def write(self, runner: Runner) -> float:
         """Writes the file; returns how many seconds it took. Raises StorageError, HungDevice when it does not end."""

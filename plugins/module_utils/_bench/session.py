@@ -200,7 +200,7 @@ class _Session:
     ) -> Target:
         """What the tool opens; a test file is written first, once for all workloads of this session."""
         if not workload.on_filesystem:
-            return Target(node.path, node.size_bytes, True)
+            return Target(node.path, node.size_bytes)
         if self._file is None:
             self._file = TestFile.plan(self.workloads, self.target, node.path, fingerprint)
         if not self._file.written:

@@ -66,7 +66,7 @@ class BenchTask:
                 raise PlanRefused(f"workload {workload.name} runs on {path}, which is not a block device of this host")
             if workload.on_filesystem or workload.writes:
                 _check_unused(path, workload)
-            planned.append(_planned(workload, Target(node.path, node.size_bytes, True)))
+            planned.append(_planned(workload, Target(node.path, node.size_bytes)))
         for program in needed_programs(self.workloads):
             runner.path_of(program)
         self._check_file(runner)
@@ -174,7 +174,7 @@ def _check_unused(path: str, workload: Workload) -> None:
 def _planned(workload: Workload, device: Target) -> dict[str, t.Any]:
     subject = device
     if workload.on_filesystem:
-        subject = Target(os.path.join(MOUNT_DIR, BENCH_FILE), workload.size_bytes or device.size_bytes, False)
+        subject = Target(os.path.join(MOUNT_DIR, BENCH_FILE), workload.size_bytes or device.size_bytes)
     tool = fio if workload.tool == "fio" else dd
     return {
         "workload": workload.name,

@@ -215,33 +215,35 @@ class StackBuilder:
     # --- removing ------------------------------------------------------------------------------------------------
 
     def plan_removal(self, record: StackRecord) -> Plan:
-        """What removing would do now; arrays that lie in pieces are not assembled for it."""
-        nodes = [node.path for node in self.region_nodes(record)]
-        plan = compose_removal(record, self.read_layers(record, None), nodes)
-        if record.keeps_regions:
-            return plan
-        self.disks = self.disks or self._recorded_disks(record)
-        return merge([plan, compose_region_removal(record, self.read_ground())])
+        """What removing would do now, with its refusals; arrays that lie in pieces are not assembled for it."""
+        return self._checked_removal(record, self.read_layers(record, None), self._region_paths(record))
 
-    def remove(self, record: StackRecord) -> bool:
-        """Removes the layers of a record, and its regions unless they outlive it. Returns whether anything was there."""
-        guard = self._guard(record)
-        nodes = [node.path for node in self.region_nodes(record)]
+    def remove(self, record: StackRecord) -> Plan:
+        """Removes the layers of a record, and its regions unless they outlive it. Returns what was done."""
+        nodes = self._region_paths(record)
         world = self.read_layers(record, None)
         if unassembled_arrays(record, world) and nodes:
             world = self._assemble(record, world, nodes)
+        plan = self._checked_removal(record, world, nodes)
+        self._applied += apply_plan(plan, self.runner, before_step=self._guard(record).before_step)
+        settle(self.runner)
+        self._verify_removed(record)
+        self._restore_settings(record)
+        delete_record(record.id)
+        return plan
+
+    def _region_paths(self, record: StackRecord) -> list[str]:
+        return [node.path for node in self.region_nodes(record)]
+
+    def _checked_removal(self, record: StackRecord, world: World, nodes: t.Sequence[str]) -> Plan:
+        """The plan for layers and, where they go too, regions, after the guard has seen the whole of it."""
         plans = [compose_removal(record, world, nodes)]
         if not record.keeps_regions:
             self.disks = self.disks or self._recorded_disks(record)
             plans.append(compose_region_removal(record, self.read_ground()))
         plan = merge(plans)
-        guard.check(plan)
-        self._applied += apply_plan(plan, self.runner, before_step=guard.before_step)
-        settle(self.runner)
-        self._verify_removed(record)
-        self._restore_settings(record)
-        delete_record(record.id)
-        return plan.changed
+        self._guard(record).check(plan)
+        return plan
 
     def _verify_removed(self, record: StackRecord) -> None:
         """Nothing may stand on the regions any more, and no region may be left where they go too."""

@@ -57,9 +57,7 @@ def _absent(record_id: str, runner: Runner, consent: Consent) -> dict[str, t.Any
     if record is None:
         return _result(record_id, Plan(), False, [])
     builder = StackBuilder(runner, consent)
-    plan = builder.plan_removal(record)
-    if not runner.check_mode:
-        builder.remove(record)
+    plan = builder.plan_removal(record) if runner.check_mode else builder.remove(record)
     return _result(record_id, plan, True, builder.warnings)
 
 

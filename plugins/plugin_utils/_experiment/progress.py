@@ -53,12 +53,11 @@ def progress_line(host: str, status: t.Mapping[str, t.Any], now: float) -> str:
 def _seconds_left(status: t.Mapping[str, t.Any], now: float) -> float | None:
     done, total = int(status.get("done", 0)), int(status.get("total", 0))
     begun = status.get("begun_at")
-    if done and begun is not None:
-        done_at = float(status.get("last_done_at") or now)
-        rate = max(0.0, done_at - float(begun)) / done
-        return max(0.0, rate * (total - done) - max(0.0, now - done_at))
-    guess = status.get("expected_total_seconds")
-    return None if guess is None else float(guess)
+    if not done or begun is None:
+        return None
+    done_at = float(status.get("last_done_at") or now)
+    rate = max(0.0, done_at - float(begun)) / done
+    return max(0.0, rate * (total - done) - max(0.0, now - done_at))
 
 
 class ProgressPrinter:

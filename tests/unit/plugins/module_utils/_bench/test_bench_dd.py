@@ -16,7 +16,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.errors imp
 
 FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 CASES = [case for version in ("dd-9.1", "dd-9.7") for case in sorted((FIXTURES / version).glob("*.rc"))]
-DEVICE = Target("/dev/md127", 1321205760, True)
+DEVICE = Target("/dev/md127", 1321205760)
 
 
 def workload(**change: t.Any) -> Workload:
@@ -37,7 +37,7 @@ def test_the_command_reads_whole_blocks_within_the_target() -> None:
     assert dd.command(workload(cold=True), DEVICE) == ["dd", "bs=1048576", "count=100", "if=/dev/md127", "of=/dev/null"]
     direct = dd.command(workload(direct=True, offset="1MiB"), DEVICE)
     assert direct[3:] == ["if=/dev/md127", "of=/dev/null", "skip=1048576", "iflag=direct,skip_bytes"]
-    small = Target("/dev/x", 5 * 1024**2 + 512, True)
+    small = Target("/dev/x", 5 * 1024**2 + 512)
     assert "count=5" in dd.command(workload(), small)
     assert "count=4" in dd.command(workload(offset="1MiB"), small)
 

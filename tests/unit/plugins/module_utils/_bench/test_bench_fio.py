@@ -22,7 +22,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.errors imp
 
 FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 CASES = [case for version in ("fio-3.33", "fio-3.39") for case in sorted((FIXTURES / version).glob("*.rc"))]
-DEVICE = Target("/dev/md127", 1321205760, True)
+DEVICE = Target("/dev/md127", 1321205760)
 
 
 def workload(**change: t.Any) -> Workload:
