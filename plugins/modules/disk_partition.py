@@ -22,6 +22,9 @@ description:
     such a partition costs the disk a read.
   - Nothing that holds anything is overwritten unless its disk is named in O(expendable_disks). What is mounted or otherwise
     in use is refused also then.
+extends_documentation_fragment:
+  - plumbline.storage._attributes
+  - plumbline.storage._consent
 options:
   disk:
     description:
@@ -77,28 +80,6 @@ options:
       - This needs the disk in O(expendable_disks). It changes nothing when the partition is there.
     type: bool
     default: false
-  expendable_disks:
-    description:
-      - Serial numbers or WWNs (quoted texts) of disks whose content may be lost. A disk that is not blank is only written
-        when it is listed here; a disk with a partition table is not blank.
-      - A disk without a usable serial number is named by O(expendable_disks) as C({by_path, capacity, host}).
-    type: list
-    elements: raw
-    default: []
-attributes:
-  check_mode:
-    description: Predicts the same change, difference and refusals as a real run, without changing anything.
-    support: full
-  diff_mode:
-    description: Shows the managed fields of the partition before and after.
-    support: full
-  idempotent:
-    description: A second run changes nothing.
-    support: full
-  platform:
-    description: Where it runs.
-    platforms: linux
-    support: full
 notes:
   - Needs C(sfdisk) (package fdisk) and C(wipefs) (util-linux) on the target.
   - Sizes need a unit; V(KiB), V(MiB), V(GiB) and V(k), V(m), V(g) are binary, V(kB), V(MB), V(GB) decimal, V(s) is 512 bytes.

@@ -17,6 +17,9 @@ description:
     in place; where they differ the task is refused with both values shown. An LV is never shrunk.
   - The full stripe that a file system should line up with is returned, derived from the LV's own stripes and those of the arrays
     below its physical volumes (PVs), and a warning is given where the LV does not begin on it.
+extends_documentation_fragment:
+  - plumbline.storage._attributes
+  - plumbline.storage._consent
 options:
   vg:
     description: Name of the volume group (VG).
@@ -88,21 +91,6 @@ options:
   active:
     description: Whether the LV is active, that is, has a device. A new LV is, unless this is V(false).
     type: bool
-  expendable_disks:
-    description:
-      - Serial numbers or WWNs (quoted texts) of disks whose content may be lost. A volume that is not blank is only
-        removed when every disk below its group is listed here.
-      - A disk without a usable serial number is named by C({by_path, capacity, host}).
-    type: list
-    elements: raw
-    default: []
-attributes:
-  check_mode:
-    description: Predicts the same change, difference and refusals as a real run, without changing anything.
-    support: full
-  diff_mode:
-    description: Shows the managed fields before and after.
-    support: full
 author:
   - plumbline.storage contributors (@plumbline)
 seealso:

@@ -19,6 +19,9 @@ description:
     is asked for is refused with both values shown; nothing is made anew by itself.
   - Nothing is forced over old content. Whatever is found on the device is named and refused unless the disks below are listed
     in O(expendable_disks); then old signatures are wiped before C(pvcreate).
+extends_documentation_fragment:
+  - plumbline.storage._attributes
+  - plumbline.storage._consent
 options:
   device:
     description:
@@ -59,21 +62,6 @@ options:
       - UUID of the PV, in the form that LVM shows.
       - At creation LVM chooses one by default.
     type: str
-  expendable_disks:
-    description:
-      - Serial numbers or WWNs (quoted texts) of disks whose content may be lost. A device that is not blank is only
-        written when every disk below it is listed here.
-      - A disk without a usable serial number is named by C({by_path, capacity, host}).
-    type: list
-    elements: raw
-    default: []
-attributes:
-  check_mode:
-    description: Predicts the same change, difference and refusals as a real run, without changing anything.
-    support: full
-  diff_mode:
-    description: Shows the managed fields before and after.
-    support: full
 author:
   - plumbline.storage contributors (@plumbline)
 seealso:

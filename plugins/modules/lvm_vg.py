@@ -15,6 +15,9 @@ description:
   - The devices must be PVs already (M(plumbline.storage.lvm_pv) makes them), since where their data begins is decided there.
   - A VG that is exported, shared by a lock manager, or owned by another host (system ID) is never changed; nor is a name that
     two VGs of the host have.
+extends_documentation_fragment:
+  - plumbline.storage._attributes
+  - plumbline.storage._consent
 options:
   name:
     description: Name of the VG.
@@ -45,21 +48,6 @@ options:
     description: The tags of the VG, all of them; others are removed. Without this option tags are not managed.
     type: list
     elements: str
-  expendable_disks:
-    description:
-      - Serial numbers or WWNs (quoted texts) of disks whose content may be lost. A group that holds anything is only
-        removed when every disk below it is listed here.
-      - A disk without a usable serial number is named by C({by_path, capacity, host}).
-    type: list
-    elements: raw
-    default: []
-attributes:
-  check_mode:
-    description: Predicts the same change, difference and refusals as a real run, without changing anything.
-    support: full
-  diff_mode:
-    description: Shows the managed fields before and after.
-    support: full
 author:
   - plumbline.storage contributors (@plumbline)
 seealso:

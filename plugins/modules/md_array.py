@@ -22,6 +22,9 @@ description:
   - An array that is stopped, and whose members all carry its superblocks, is assembled.
   - Members that are not blank are refused unless their disks are listed in O(expendable_disks). Nothing is ever unmounted.
   - When C(mdadm --create) fails halfway, the superblocks that it wrote are wiped again and the half-made array is stopped.
+extends_documentation_fragment:
+  - plumbline.storage._attributes
+  - plumbline.storage._consent
 options:
   name:
     description:
@@ -113,28 +116,6 @@ options:
       - How much the kernel reads ahead for buffered reads of the array, with a unit, such as V(3MiB) or V(256s).
       - The kernel sets two full stripes when the array starts. This setting is lost when the array is stopped.
     type: str
-  expendable_disks:
-    description:
-      - Serial numbers or WWNs (quoted texts) of disks whose content may be lost. A disk that is not blank is only written
-        when it is listed here.
-      - A disk without a usable serial number is named as C({by_path, capacity, host}).
-    type: list
-    elements: raw
-    default: []
-attributes:
-  check_mode:
-    description: Predicts the same change, difference and refusals as a real run, without changing anything.
-    support: full
-  diff_mode:
-    description: Shows the managed fields of the array before and after.
-    support: full
-  idempotent:
-    description: A second run changes nothing.
-    support: full
-  platform:
-    description: Where it runs.
-    platforms: linux
-    support: full
 notes:
   - Sizes need a unit; V(KiB), V(MiB), V(GiB) and V(k), V(m), V(g) are binary, V(kB), V(MB), V(GB) decimal, V(s) is 512 bytes.
 requirements:

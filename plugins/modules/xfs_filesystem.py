@@ -23,6 +23,9 @@ description:
     file system that differs in what cannot change is refused with both values; it is never made again.
   - Nothing that holds anything is overwritten unless its disks are named in O(expendable_disks). What is mounted or otherwise
     in use is refused also then.
+extends_documentation_fragment:
+  - plumbline.storage._attributes
+  - plumbline.storage._consent
 options:
   device:
     description:
@@ -97,28 +100,6 @@ options:
   bigtime:
     description: Times after 2038. When left out, C(mkfs.xfs) decides. Cannot change in place here.
     type: bool
-  expendable_disks:
-    description:
-      - Serial numbers or WWNs (quoted texts) of disks whose content may be lost. A device that is not blank is only written
-        when every disk below it is listed here.
-      - A disk without a usable serial number is named by C({by_path, capacity, host}).
-    type: list
-    elements: raw
-    default: []
-attributes:
-  check_mode:
-    description: Predicts the same change, difference and refusals as a real run, without changing anything.
-    support: full
-  diff_mode:
-    description: Shows the managed fields of the file system before and after.
-    support: full
-  idempotent:
-    description: A second run changes nothing.
-    support: full
-  platform:
-    description: Where it runs.
-    platforms: linux
-    support: full
 notes:
   - Needs C(mkfs.xfs) (package xfsprogs) and C(wipefs) (util-linux) on the target.
   - C(mkfs.xfs) makes no file system below 300 MiB.
