@@ -30,16 +30,24 @@ class Guest:
         data = yaml.safe_load(self.inventory.read_text())
         return t.cast("dict[str, t.Any]", data["lab"]["hosts"][self.name])
 
-    def ssh(self, command: str, check: bool = True, timeout: float = 180) -> str:
-        """What a shell command prints on the guest; none of this collection's code takes part."""
+    def ssh_argv(self, command: str) -> list[str]:
+        """The ssh command line that runs a shell command on the guest."""
         values = self.variables
-        argv = [
+        return [
             "ssh", "-i", values["ansible_ssh_private_key_file"], "-p", str(values["ansible_port"]),
             *values["ansible_ssh_common_args"].split(), "-o", "BatchMode=yes",
             f"{values['ansible_user']}@{values['ansible_host']}", f"export LC_ALL=C; {command}",
         ]  # fmt: skip
+
+    def ssh(self, command: str, check: bool = True, timeout: float = 180) -> str:
+        """What a shell command prints on the guest; none of this collection's code takes part."""
         done = subprocess.run(
-            argv, capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
+            self.ssh_argv(command),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
         if check and done.returncode:
             raise AssertionError(f"{command}: exit code {done.returncode}: {done.stdout} {done.stderr}")

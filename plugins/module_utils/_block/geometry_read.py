@@ -53,12 +53,8 @@ def read_device_geometry(
     if node is None:
         if check_mode and may_be_planned(path, tree):
             return DeviceGeometry(path, None, assumed=True)
-        raise PlanRefused(f"{path} was named, but there is no such block device on this host{_hint(check_mode)}")
+        raise PlanRefused(f"{path} was named, but there is no such block device on this host")
     return geometry_of_node(node, tree, runner or Runner(check_mode))
-
-
-def _hint(check_mode: bool) -> str:
-    return " (in check mode arrays, logical volumes and partitions may be missing, disks may not)" if check_mode else ""
 
 
 def may_be_planned(path: str, tree: BlockTree) -> bool:
