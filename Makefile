@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 RUN := .venv/bin/python tests/run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup compare lab-up lab-down test test-unit lint sanity test-molecule test-compare format clean
+.PHONY: help setup compare lab-up lab-down test test-full test-part test-unit lint sanity test-molecule test-compare format clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -30,9 +30,16 @@ lab-up: setup ## boot the virtual machines of a profile (GUEST=debian13 PROFILE=
 lab-down: setup ## end and remove the virtual machines
 	@ansible-playbook playbooks/lab_down.yml -e lab_dir='$(LAB_DIR)'
 
-test: ## run every test, ending with "N passed, N failed"
+test: ## run the tests, ending with "N passed, N failed"
 	@sh tests/ci/setup.sh || { echo '0 passed, 1 failed'; exit 1; }
 	@$(RUN)
+
+test-full: ## run every test there is, some hours: all options, power cuts, the grid, both guests
+	@sh tests/ci/setup.sh || { echo '0 passed, 1 failed'; exit 1; }
+	@$(RUN) --full
+
+test-part: setup ## run parts of the full test by name (PART="md-13 grid-12-1"); an unknown name lists them
+	@$(RUN) $(PART)
 
 test-unit: setup ## run the unit tests, the target code's also on Python 3.9 where there is one
 	@$(RUN) unit unit-oldest
@@ -43,8 +50,8 @@ lint: setup ## run ruff, yamllint, ansible-lint, mypy and shellcheck
 sanity: setup ## run ansible-test sanity
 	@$(RUN) sanity
 
-test-molecule: setup ## run the molecule scenario on virtual machines of the lab
-	@$(RUN) molecule
+test-molecule: setup ## run the molecule scenario on virtual machines of the lab, in both guests
+	@$(RUN) molecule molecule-13
 
 test-compare: setup ## run a comparison of two blocks in the lab and look at its results
 	@$(RUN) compare

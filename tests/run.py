@@ -3,30 +3,50 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the named stages one after the other, all of them even when one fails, and counts.
 
-usage: .venv/bin/python tests/run.py [STAGE ...]        without a name: every stage
+usage: .venv/bin/python tests/run.py [STAGE ...]        without a name: those of make test, and with CI=true one further part
+       .venv/bin/python tests/run.py --full             every stage there is
 """
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
 import time
 import traceback
 import typing as t
 
+from ci.lab_parts import PARTS, SLICES, part_of_the_hour, run_part
 from ci.lint import lint
 from ci.outcome import Outcome, say
 from ci.sanity import sanity
 from ci.script import script
 from ci.unit import unit, unit_oldest
 
+
+def molecule(guest: str) -> Outcome:
+    return script("molecule", timeout=2400, GUEST=guest)
+
+
 STAGES: dict[str, t.Callable[[], Outcome]] = {
     "unit": unit,
     "unit-oldest": unit_oldest,
     "lint": lint,
     "sanity": sanity,
-    "molecule": lambda: script("molecule", timeout=2400),
-    "compare": lambda: script("compare", timeout=2400),
+    "molecule": lambda: molecule("debian12"),
+    "molecule-13": lambda: molecule("debian13"),
+    **{name: functools.partial(run_part, part) for name, part in PARTS.items()},
 }
+TEST = ("unit", "unit-oldest", "lint", "sanity", "molecule", "compare")
+
+
+def stages_of(arguments: t.Sequence[str]) -> t.Sequence[str]:
+    """The names of the stages to run, in order."""
+    if list(arguments) == ["--full"]:
+        return [*TEST, "molecule-13", *(part.name for part in SLICES)]
+    if arguments:
+        return arguments
+    return [*TEST, part_of_the_hour().name] if os.environ.get("CI") == "true" else TEST
 
 
 def run_stage(name: str) -> tuple[Outcome, float]:
@@ -42,11 +62,12 @@ def run_stage(name: str) -> tuple[Outcome, float]:
 
 
 def main(names: t.Sequence[str]) -> int:
+    names = stages_of(names)
     unknown = [name for name in names if name not in STAGES]
     if unknown:
         say(f"there is no stage {', '.join(unknown)}; choose from {', '.join(STAGES)}")
         return 2
-    rows = {name: run_stage(name) for name in names or STAGES}
+    rows = {name: run_stage(name) for name in names}
     total = sum((outcome for outcome, _seconds in rows.values()), Outcome())
     say(f"\n{'stage':<14}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
     for name, (outcome, seconds) in rows.items():

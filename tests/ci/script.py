@@ -5,22 +5,21 @@
 
 from __future__ import annotations
 
-from ci.outcome import ROOT, Outcome, capture, counts_of, environment, one, say
+import typing as t
+
+from ci.outcome import ROOT, Outcome, capture, counts_of, environment, one
 
 __all__ = ["script"]
 
 
-def script(name: str, timeout: float) -> Outcome:
-    """Runs tests/ci/NAME.sh.
+def script(name: str, timeout: float, arguments: t.Sequence[str] = (), **variables: str) -> Outcome:
+    """Runs tests/ci/NAME.sh with arguments and environment variables.
 
     Its last line of the form C(3 passed, 1 failed) is counted; without one the exit code is one test.
     """
     path = ROOT / "tests" / "ci" / f"{name}.sh"
-    if not path.exists():
-        note = f"skipped: {name}, since {path.relative_to(ROOT)} does not exist"
-        say(note)
-        return Outcome(skipped=1, notes=(note,))
-    code, lines = capture(["sh", str(path)], timeout, env=environment(ANSIBLE_CONFIG=str(ROOT / "ansible.cfg")))
+    env = environment(ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"), **variables)
+    code, lines = capture(["sh", str(path), *arguments], timeout, env=env)
     outcome = counts_of(lines) or Outcome()
     if code and not outcome.failed:
         outcome += one(f"{name}, exit code {code}", False)

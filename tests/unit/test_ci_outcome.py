@@ -77,7 +77,7 @@ def test_stage_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
     monkeypatch.setattr(script, "ROOT", tmp_path)
     outcome = script.script("thing", 60)
     assert (outcome.passed, outcome.failed) == expected
-    assert script.script("missing", 60).skipped == 1
+    assert script.script("missing", 60).failed == 1
 
 
 @pytest.mark.runs_programs
