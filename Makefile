@@ -50,8 +50,8 @@ lint: setup ## run ruff, yamllint, ansible-lint, mypy and shellcheck
 sanity: setup ## run ansible-test sanity
 	@$(RUN) sanity
 
-test-molecule: setup ## run the molecule scenario on virtual machines of the lab, in both guests
-	@$(RUN) molecule molecule-13
+test-molecule: setup ## run the molecule scenarios on virtual machines of the lab, in both guests
+	@$(RUN) molecule molecule-crossed
 
 test-compare: setup ## run a comparison of two blocks in the lab and look at its results
 	@$(RUN) compare

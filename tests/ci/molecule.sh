@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# The molecule scenario on a virtual machine of the lab, in an ephemeral directory of its own. GUEST=debian12 or debian13.
+# A molecule scenario on a virtual machine of the lab, in an ephemeral directory of its own. GUEST=debian12 or debian13.
 set -eu
 cd "$(dirname "$0")/../.."
 GUEST=${GUEST:-debian12}
@@ -16,4 +16,4 @@ down() {
 trap down EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-molecule test --scenario-name default --destroy=never
+molecule test --scenario-name "${1:-default}" --destroy=never
