@@ -152,7 +152,7 @@ class Direct:
     def run(self, module: str, check: bool = False, diff: bool = True, timeout: float = 600, **params: t.Any) -> Said:
         """One call of a module, as a task would make it. A traceback is never an answer."""
         if "expendable_disks" not in params and self.serials:
-            params["expendable_disks"] = list(self.serials)
+            params["expendable_disks"] = [self.identity(serial) for serial in self.serials]
         args = {**params, "_ansible_check_mode": check, "_ansible_diff": diff}
         self._process.stdin.write(json.dumps({"module": module, "args": args}) + "\n")
         self._process.stdin.flush()
@@ -167,6 +167,10 @@ class Direct:
         lines = [line.split() for line in self.guest.ssh("lsblk -dnro NAME,SERIAL").splitlines()]
         found = {words[1]: f"/dev/{words[0]}" for words in lines if len(words) == 2}
         return {serial: found[serial] for serial in self.serials}
+
+    def identity(self, serial: str) -> str:
+        """How consent names a disk: of NVMe the namespace belongs to it."""
+        return f"{serial}/n1" if "/nvme" in self.disks.get(serial, "") else serial
 
     def paths(self, count: int | None = None) -> list[str]:
         """The first C(count) test disks by path."""

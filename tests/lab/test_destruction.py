@@ -106,8 +106,9 @@ class Scene:
 
     def call(self, writer: str, listed: t.Sequence[str]) -> Said:
         module, arguments = WRITERS[writer]
-        params = arguments(self.target, self.target_serial, self.direct.disks[self.blank])
-        return self.direct.run(module, expendable_disks=list(listed), **params)
+        named = self.direct.identity
+        params = arguments(self.target, named(self.target_serial), self.direct.disks[self.blank])
+        return self.direct.run(module, expendable_disks=[named(serial) for serial in listed], **params)
 
     def nothing_to_do(self, writer: str) -> bool:
         if writer == "xfs_filesystem_absent":
