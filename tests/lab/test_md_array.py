@@ -1,245 +1,298 @@
 # Copyright (c) 2026, plumbline.storage contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""md_array in a guest, each step checked by mdadm and sysfs.
-
-Needs a guest of the profile many_buses: its inventory in the variable PLUMBLINE_LAB_INVENTORY. Everything on its
-expendable SATA disks is lost.
-"""
+"""md_array in a guest: arrays of every level made, checked by mdadm and sysfs, and removed; what is refused."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import shutil
-import subprocess
 import typing as t
-from pathlib import Path
 
 import pytest
+from direct import Direct, four_steps, refused
 
-ROOT = Path(__file__).resolve().parents[2]
-INVENTORY = os.environ.get("PLUMBLINE_LAB_INVENTORY", "")
-SERIALS = ("WD-WCASJ0000001", "WD-WCASJ0000002", "WD-WCC7K0000003", "S5Y1NJ0R000004", "Z1N0000005", "Z1N0000006")
 KIB, MIB = 1024, 1024**2
+SMALL = "64MiB"
 
-pytestmark = [
-    pytest.mark.lab,
-    pytest.mark.runs_programs,
-    pytest.mark.skipif(not INVENTORY, reason="PLUMBLINE_LAB_INVENTORY names no guest"),
-]
+pytestmark = [pytest.mark.lab, pytest.mark.runs_programs]
 
-
-def run_ansible(module: str, arguments: str, *options: str) -> str:
-    program = shutil.which("ansible") or "ansible"
-    env = {
-        **os.environ,
-        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"),
-        "ANSIBLE_NOCOLOR": "1",
-        "ANSIBLE_DEPRECATION_WARNINGS": "0",
-    }
-    command = [program, "-i", INVENTORY, "all", "-m", module, "-a", arguments, *options]
-    return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False).stdout
-
-
-def md_array(check: bool = False, consent: t.Sequence[str] = SERIALS, **arguments: t.Any) -> dict[str, t.Any]:
-    """Result of the module; C(failed) tells whether it refused or failed."""
-    arguments["expendable_disks"] = list(consent)
-    text = run_ansible("plumbline.storage.md_array", json.dumps(arguments), "-o", *(["--check"] if check else []))
-    start = text.index("=> {") + 3
-    found = json.JSONDecoder().raw_decode(text[start:])[0]
-    found["failed"] = "FAILED!" in text[:start]
-    return t.cast("dict[str, t.Any]", found)
-
-
-def shell(command: str) -> str:
-    text = run_ansible("raw", f"export LC_ALL=C; {command}; true")
-    text = text.split("\n", 1)[1].replace("\r", "")
-    # The terminal that raw works through adds a line of ssh's.
-    return re.sub(r"Shared connection to .* closed\.\s*$", "", text).strip()
-
-
-@pytest.fixture(scope="module")
-def disks() -> list[str]:
-    """Device nodes in the order of SERIALS; names change between boots."""
-    lines = [line.split() for line in shell("lsblk -dnro NAME,SERIAL").splitlines()]
-    by_serial = {words[1]: f"/dev/{words[0]}" for words in lines if len(words) == 2}
-    return [by_serial[serial] for serial in SERIALS]
-
-
-@pytest.fixture(autouse=True)
-def clean(disks: list[str]) -> t.Iterator[None]:
-    yield
-    listed = " ".join(disks)
-    shell(
-        "umount /mnt 2>/dev/null; for a in /dev/md[0-9]*; do mdadm --stop $a 2>/dev/null; done; udevadm settle; "
-        f"for d in {listed}; do mdadm --zero-superblock $d 2>/dev/null; wipefs -qa $d; "
-        "dd if=/dev/zero of=$d bs=1M count=8 status=none; done; udevadm settle"
-    )
-
-
-# options, number of members, and what the kernel must then say: chunk, io_opt, readahead in KiB
-CASES: dict[str, tuple[dict[str, t.Any], int, tuple[int, int, int]]] = {
-    "raid0": ({"level": 0, "chunk": "96KiB"}, 3, (96 * KIB, 288 * KIB, 576)),
-    "raid1": ({"level": 1, "assume_clean": True}, 2, (0, 0, 128)),
-    "raid5": ({"level": 5, "chunk": "256KiB", "bitmap": "none", "assume_clean": True}, 4, (256 * KIB, 768 * KIB, 1536)),
-    "raid6": ({"level": "raid6", "chunk": "128KiB", "assume_clean": True}, 6, (128 * KIB, 512 * KIB, 1024)),
-    "raid10": (
-        {"level": 10, "chunk": "128KiB", "layout": "f2", "assume_clean": True, "readahead": "3MiB"},
-        4,
-        (128 * KIB, 512 * KIB, 3072),
-    ),
-}
+# name: disks by their places in TEST_DISKS, options, and what the kernel must then say: level, chunk, io_opt, readahead KiB
+CASES: dict[str, tuple[list[int], dict[str, t.Any], tuple[str, int, int, int]]] = {
+    "raid0_sata_nvme": ([0, 8], {"level": 0, "chunk": "96KiB"}, ("raid0", 96 * KIB, 192 * KIB, 384)),
+    "raid1_sata_spare": (
+        [0, 1], {"level": 1, "spares": [2], "size": SMALL, "bitmap": "internal"}, ("raid1", 0, 0, 128)),
+    "raid1_4k": ([6, 9], {"level": 1, "assume_clean": True, "metadata": "1.0", "size": SMALL}, ("raid1", 0, 0, 128)),
+    "raid4_scsi": (
+        [4, 5, 10], {"level": 4, "chunk": "64KiB", "bitmap": "none", "assume_clean": True, "metadata": "1.1"},
+        ("raid4", 64 * KIB, 128 * KIB, 256)),
+    "raid5_mixed": (
+        [0, 4, 8, 10], {"level": 5, "chunk": "256KiB", "layout": "right-symmetric", "assume_clean": True,
+                        "homehost": "box", "data_offset": "8MiB"}, ("raid5", 256 * KIB, 768 * KIB, 1536)),
+    "raid5_4k_resync": (
+        [6, 7, 9], {"level": 5, "consistency_policy": "resync", "size": SMALL}, ("raid5", 512 * KIB, 1024 * KIB, 2048)),
+    "raid6_sata_scsi": (
+        [0, 1, 2, 4], {"level": "raid6", "chunk": "128KiB", "assume_clean": True, "size": SMALL,
+                       "uuid": "0f0c1122:33445566:778899aa:bbccddee"}, ("raid6", 128 * KIB, 256 * KIB, 512)),
+    "raid10_f2": (
+        [0, 1, 2, 3], {"level": 10, "chunk": "128KiB", "layout": "f2", "assume_clean": True, "readahead": "3MiB"},
+        ("raid10", 128 * KIB, 512 * KIB, 3072)),
+    "raid10_n2_090": (
+        [1, 5, 8], {"level": 10, "metadata": "0.90", "chunk": "64KiB", "bitmap": "none", "size": SMALL},
+        ("raid10", 64 * KIB, 192 * KIB, 384)),
+}  # fmt: skip
 PREDICTED = (
     *("array_size_bytes", "bitmap", "chunk_bytes", "component_size_bytes", "data_offset_bytes", "full_stripe_bytes"),
-    *("homehost", "layout", "level", "metadata", "name", "raid_devices", "readahead_bytes"),
+    *("homehost", "layout", "level", "metadata", "name", "raid_devices", "readahead_bytes", "consistency_policy"),
 )
 
 
-@pytest.mark.parametrize("level", CASES)
-def test_check_apply_again_and_remove(level: str, disks: list[str]) -> None:
-    options, count, (chunk, io_opt, readahead) = CASES[level]
-    wanted: dict[str, t.Any] = {"name": f"t_{level}", "devices": disks[:count], **options}
-    planned = md_array(check=True, **wanted)
-    assert planned["changed"], planned
-    assert shell("grep -c ^md /proc/mdstat") == "0"
-    made = md_array(**wanted)
-    assert made["changed"], made
-    assert made["commands"] == planned["commands"]
-    assert {key: made["array"][key] for key in PREDICTED} == {key: planned["array"][key] for key in PREDICTED}
-    probe_array(made["array"], level, count, (chunk, io_opt, readahead))
-    assert not md_array(**wanted)["changed"]
-    assert not md_array(check=True, **wanted)["changed"]
-    remove_array(wanted["name"], disks[:count])
+def options_of(lab: Direct, name: str) -> dict[str, t.Any]:
+    """The options of a case with its disks by path."""
+    places, options, _unused = CASES[name]
+    paths = lab.paths()
+    wanted = {"name": "t_md", "devices": [paths[place] for place in places], **options}
+    if "spares" in options:
+        wanted["spares"] = [paths[place] for place in options["spares"]]
+    return wanted
 
 
-def probe_array(array: dict[str, t.Any], level: str, count: int, numbers: tuple[int, int, int]) -> None:
-    base = f"/sys/block/{array['kernel_name']}"
-    files = ("md/level", "md/raid_disks", "md/chunk_size", "queue/optimal_io_size", "queue/read_ahead_kb", "size")
-    seen = shell("cat " + " ".join(f"{base}/{name}" for name in files)).split()
-    assert seen == [level, str(count), *(str(number) for number in numbers), str(array["array_size_bytes"] // 512)]
-    detail = shell(f"mdadm --detail --export {array['path']}").splitlines()
-    assert f"MD_NAME=any:{array['name']}" in detail
-    assert f"MD_UUID={array['uuid']}" in detail
-    assert f"MD_DEVICES={count}" in detail
+def detail(lab: Direct, path: str = "/dev/md/t_md") -> dict[str, str]:
+    """mdadm's own word on an array."""
+    lines = lab.guest.ssh(f"mdadm --detail --export {path}").splitlines()
+    return dict(line.split("=", 1) for line in lines)
 
 
-def remove_array(name: str, members: list[str]) -> None:
-    planned = md_array(check=True, name=name, state="absent", devices=members)
-    assert planned["changed"], planned
-    removed = md_array(name=name, state="absent")
-    assert removed["changed"], removed
-    assert shell("grep -c ^md /proc/mdstat") == "0"
-    assert shell(f"wipefs {' '.join(members)}") == ""
-    assert not md_array(name=name, state="absent", devices=members)["changed"]
+def sysfs(lab: Direct, kernel_name: str, *names: str) -> list[str]:
+    files = " ".join(f"/sys/block/{kernel_name}/{name}" for name in names)
+    return lab.guest.ssh(f"cat {files}").split()
 
 
-def test_drift_is_refused_and_settings_change_in_place(disks: list[str]) -> None:
-    wanted: dict[str, t.Any] = {
-        "name": "t_drift",
-        "level": 5,
-        "devices": disks[:3],
-        "chunk": "64KiB",
-        "assume_clean": True,
-    }
-    assert md_array(**wanted)["changed"]
-    refused = md_array(**{**wanted, "chunk": "128KiB"})
-    assert refused["failed"]
-    assert "chunk is 64KiB, asked is 128KiB" in refused["msg"]
-    changed = md_array(name="t_drift", bitmap="none", readahead="1MiB")
-    assert [command.split()[:2] for command in changed["commands"]] == [["mdadm", "--grow"], ["blockdev", "--setra"]]
-    assert shell("cat /sys/block/md127/md/bitmap/location /sys/block/md127/queue/read_ahead_kb").split() == [
-        "none",
-        "1024",
-    ]
-    assert not md_array(name="t_drift", bitmap="none", readahead="1MiB")["changed"]
-
-
-def test_a_stopped_array_is_assembled_with_its_data(disks: list[str]) -> None:
-    wanted: dict[str, t.Any] = {
-        "name": "t_stop",
-        "level": 5,
-        "devices": disks[:3],
-        "chunk": "64KiB",
-        "assume_clean": True,
-    }
-    made = md_array(**wanted)
-    shell("echo plumb | dd of=/dev/md/t_stop conv=fsync status=none; mdadm --stop /dev/md/t_stop; udevadm settle")
-    again = md_array(**wanted)
-    assert again["changed"], again
-    assert "--assemble" in again["commands"][0]
-    assert again["array"]["uuid"] == made["array"]["uuid"]
-    assert shell("head -c 5 /dev/md/t_stop") == "plumb"
-
-
-def test_a_member_alone_is_stopped_and_the_whole_removed(disks: list[str]) -> None:
-    md_array(name="t_alone", level=5, devices=disks[:3], chunk="64KiB", assume_clean=True)
-    shell(f"mdadm --stop /dev/md/t_alone; udevadm settle; mdadm --incremental {disks[0]}; udevadm settle")
-    assert "inactive" in shell("cat /proc/mdstat")
-    removed = md_array(name="t_alone", state="absent", devices=disks[:3])
-    assert removed["changed"], removed
-    assert shell(f"grep -c ^md /proc/mdstat; wipefs {' '.join(disks[:3])}") == "0"
-
-
-def test_a_create_that_fails_halfway_leaves_nothing(disks: list[str]) -> None:
-    """A stand-in for mdadm makes the array with a chunk that the kernel refuses after the superblocks are written."""
-    wrapper = (
-        "mkdir -p /usr/local/sbin; printf '%s\\n' '#!/bin/bash' 'args=()' "
-        '\'for a; do [ "$a" = --chunk=64K ] && a=--chunk=96K; args+=("$a"); done\' '
-        "'exec /usr/sbin/mdadm \"${args[@]}\"' > /usr/local/sbin/mdadm; chmod +x /usr/local/sbin/mdadm"
+@pytest.mark.parametrize("name", CASES)
+def test_made_checked_and_removed(lab: Direct, name: str) -> None:
+    wanted = options_of(lab, name)
+    planned = lab.run("md_array", check=True, **wanted)["array"]
+    made = four_steps(lab, "md_array", **wanted)["array"]
+    assert {key: made[key] for key in PREDICTED} == {key: planned[key] for key in PREDICTED}
+    _probe(lab, made, wanted, CASES[name][2])
+    gone = four_steps(
+        lab, "md_array", name="t_md", state="absent", devices=[*wanted["devices"], *wanted.get("spares", [])]
     )
-    shell(wrapper)
-    try:
-        failed = md_array(name="t_half", level=5, devices=disks[:3], chunk="64KiB", assume_clean=True)
-    finally:
-        shell("rm /usr/local/sbin/mdadm")
-    assert failed["failed"]
-    assert "RUN_ARRAY failed" in failed["msg"]
-    assert failed["cleanup"]
-    assert shell(f"grep -c ^md /proc/mdstat; wipefs {' '.join(disks[:3])}") == "0"
+    assert gone["array"] is None
+    assert lab.guest.ssh(f"grep -c ^md /proc/mdstat; wipefs {' '.join(lab.paths())}", check=False) == "0"
+    assert lab.guest.ssh("ls /var/lib/plumbline/arrays") == ""
 
 
-def test_content_and_use_are_refused(disks: list[str]) -> None:
-    shell(f"mkfs.ext4 -q -F -L home {disks[0]}; udevadm settle")
-    before = shell(f"head -c 16M {disks[0]} | sha256sum")
-    wanted: dict[str, t.Any] = {
-        "name": "t_guard",
+def _probe(lab: Direct, array: dict[str, t.Any], wanted: dict[str, t.Any], numbers: tuple[str, int, int, int]) -> None:
+    level, chunk, io_opt, readahead = numbers
+    files = ("md/level", "md/raid_disks", "md/chunk_size", "queue/optimal_io_size", "queue/read_ahead_kb", "size")
+    assert sysfs(lab, array["kernel_name"], *files) == [
+        level, str(len(wanted["devices"])), str(chunk), str(io_opt), str(readahead), str(array["array_size_bytes"] // 512),
+    ]  # fmt: skip
+    said = detail(lab, f"/dev/{array['kernel_name']}")
+    assert said["MD_UUID"] == array["uuid"]
+    assert said["MD_METADATA"] == wanted.get("metadata", "1.2")
+    if array["metadata"] != "0.90":
+        assert said["MD_NAME"] == f"{wanted.get('homehost', 'any')}:t_md"
+        assert lab.guest.ssh("readlink -f /dev/md/t_md") == f"/dev/{array['kernel_name']}"
+    if "uuid" in wanted:
+        assert said["MD_UUID"] == wanted["uuid"]
+    examined = lab.guest.ssh(f"mdadm --examine {wanted['devices'][0]}")
+    assert ("Internal Bitmap" in examined) == (array["bitmap"] == "internal")
+    if "data_offset" in wanted:
+        assert "Data Offset : 16384 sectors" in examined
+    if "layout" in wanted and level == "raid5":
+        assert f"Layout : {wanted['layout']}" in examined
+    if wanted.get("size"):
+        assert sysfs(lab, array["kernel_name"], "md/component_size") == [str(64 * KIB)]
+
+
+def test_write_journal(lab: Direct) -> None:
+    paths = lab.paths()
+    wanted = {
+        "name": "t_md",
         "level": 5,
-        "devices": disks[:3],
-        "chunk": "64KiB",
+        "devices": paths[:3],
+        "size": SMALL,
         "assume_clean": True,
+        "journal": paths[8],
     }
-    refused = md_array(consent=SERIALS[1:], **wanted)
-    assert refused["failed"]
-    assert 'ext4 file system "home"' in refused["msg"]
-    assert SERIALS[0] in refused["msg"]
-    assert shell(f"head -c 16M {disks[0]} | sha256sum") == before
-    assert md_array(**wanted)["changed"]
-    shell("mkfs.xfs -q -f /dev/md/t_guard; mount /dev/md/t_guard /mnt")
-    in_use = md_array(name="t_guard", state="absent")
-    assert in_use["failed"]
-    assert "mounted on /mnt" in in_use["msg"]
-    assert shell("grep -c raid5 /proc/mdstat") != "0"
+    made = four_steps(lab, "md_array", **wanted)["array"]
+    assert sysfs(lab, made["kernel_name"], "md/consistency_policy") == ["journal"]
+    assert "Device Role : Journal" in lab.guest.ssh(f"mdadm --examine {paths[8]}")
+    assert [member["path"] for member in made["members"] if member["role"] == "journal"] == [paths[8]]
+    refused(lab, "md_array", f"journal is {paths[8]}", f"asked is {paths[3]}", **{**wanted, "journal": paths[3]})
+    refused(lab, "md_array", "journal", "bitmap", name="t_md", bitmap="internal")
+    four_steps(lab, "md_array", name="t_md", state="absent")
+    assert lab.guest.ssh(f"wipefs {' '.join(paths)}") == ""
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"level": 5, "devices": 2}, "at least 3"),
-        ({"chunk": "96KiB"}, "power of two"),
-        ({"chunk": "64"}, "without a unit"),
-        ({"level": 1}, "no chunk"),
-        ({"devices": ["/dev/nothere", "/dev/neither", "/dev/nor"]}, "no such block device"),
-    ],
-)
-def test_wishes_that_cannot_be(change: dict[str, t.Any], words: str, disks: list[str]) -> None:
-    wanted: dict[str, t.Any] = {"name": "t_bad", "level": 5, "devices": 3, "chunk": "64KiB", **change}
-    if isinstance(wanted["devices"], int):
-        wanted["devices"] = disks[: wanted["devices"]]
-    for check in (True, False):
-        refused = md_array(check=check, **wanted)
-        assert refused["failed"]
-        assert words in refused["msg"]
-    assert shell(f"wipefs {' '.join(disks)}") == ""
+def test_partial_parity_log_and_back(lab: Direct) -> None:
+    paths = lab.paths(3)
+    wanted = {"name": "t_md", "level": 5, "devices": paths, "size": SMALL, "assume_clean": True}
+    made = four_steps(lab, "md_array", consistency_policy="ppl", **wanted)["array"]
+    name = made["kernel_name"]
+    assert sysfs(lab, name, "md/consistency_policy") == ["ppl"]
+    four_steps(lab, "md_array", name="t_md", consistency_policy="resync")
+    assert sysfs(lab, name, "md/consistency_policy") == ["resync"]
+    four_steps(lab, "md_array", name="t_md", bitmap="internal")
+    assert sysfs(lab, name, "md/consistency_policy") == ["bitmap"]
+    four_steps(lab, "md_array", name="t_md", consistency_policy="ppl")
+    assert sysfs(lab, name, "md/consistency_policy", "md/bitmap/location") == ["ppl", "none"]
+    four_steps(lab, "md_array", name="t_md", bitmap="internal")
+    assert sysfs(lab, name, "md/consistency_policy") == ["bitmap"]
+
+
+def test_a_partial_parity_log_needs_room(lab: Direct) -> None:
+    wanted = {"name": "t_md", "level": 5, "devices": lab.paths(3), "size": SMALL, "assume_clean": True}
+    lab.run("md_array", **wanted)
+    refused(lab, "md_array", "needs", "ppl", name="t_md", consistency_policy="ppl")
+
+
+def test_write_mostly_marks(lab: Direct) -> None:
+    paths = lab.paths(3)
+    wanted = {"name": "t_md", "level": 1, "devices": paths, "size": SMALL, "assume_clean": True}
+    made = four_steps(lab, "md_array", write_mostly=[paths[0]], **wanted)["array"]
+    states = f"/sys/block/{made['kernel_name']}/md/dev-{{}}/state"
+
+    def marked() -> list[str]:
+        found = [lab.guest.ssh("cat " + states.format(path[5:])) for path in paths]
+        return [path for path, state in zip(paths, found, strict=True) if "write_mostly" in state]
+
+    assert marked() == [paths[0]]
+    four_steps(lab, "md_array", name="t_md", write_mostly=paths[1:])
+    assert marked() == paths[1:]
+    # The marks stand in the superblocks.
+    lab.run("md_array", name="t_md", state="stopped")
+    lab.run("md_array", name="t_md", state="assembled")
+    assert marked() == paths[1:]
+    four_steps(lab, "md_array", name="t_md", write_mostly=[])
+    assert marked() == []
+
+
+def test_bitmap_and_readahead_change_in_place(lab: Direct) -> None:
+    lab.run("md_array", name="t_md", level=5, devices=lab.paths(3), size=SMALL, assume_clean=True, chunk="64KiB")
+    changed = four_steps(lab, "md_array", name="t_md", bitmap="none", readahead="1MiB")
+    name = changed["array"]["kernel_name"]
+    assert sysfs(lab, name, "md/bitmap/location", "queue/read_ahead_kb") == ["none", "1024"]
+    four_steps(lab, "md_array", name="t_md", bitmap="internal")
+    assert sysfs(lab, name, "md/bitmap/location") != ["none"]
+
+
+def test_stopped_assembled_and_degraded(lab: Direct) -> None:
+    paths = lab.paths(3)
+    made = lab.run("md_array", name="t_md", level=5, devices=paths, size=SMALL, assume_clean=True)["array"]
+    lab.guest.ssh("echo plumb | dd of=/dev/md/t_md conv=fsync status=none")
+    # Content is not lost by stopping, so nobody has to call a disk expendable for it.
+    four_steps(lab, "md_array", name="t_md", state="stopped", expendable_disks=[])
+    assert lab.guest.ssh("grep -c ^md /proc/mdstat", check=False) == "0"
+    again = four_steps(lab, "md_array", name="t_md", state="assembled", devices=paths, expendable_disks=[])
+    assert detail(lab)["MD_UUID"] == made["uuid"] == again["array"]["uuid"]
+    assert lab.guest.ssh("head -c 5 /dev/md/t_md") == "plumb"
+    lab.run("md_array", name="t_md", state="stopped")
+    lab.guest.ssh(f"mdadm --zero-superblock {paths[1]}")
+    refused(lab, "md_array", "only 2 of its 3 members", "run_degraded", name="t_md", state="assembled")
+    started = four_steps(lab, "md_array", name="t_md", state="assembled", run_degraded=True)
+    assert started["array"]["degraded"] == 1
+    assert started["array"]["missing_slots"] == [1]
+    assert lab.guest.ssh("head -c 5 /dev/md/t_md") == "plumb"
+
+
+def test_stopping_and_removing_an_array_in_use(lab: Direct) -> None:
+    lab.run("md_array", name="t_md", level=1, devices=lab.paths(2), assume_clean=True)
+    lab.guest.ssh("mkfs.xfs -q -f /dev/md/t_md; mkdir -p /mnt/t; mount /dev/md/t_md /mnt/t")
+    for state in ("stopped", "absent"):
+        refused(lab, "md_array", "mounted on /mnt/t", name="t_md", state=state)
+    lab.guest.ssh("umount /mnt/t")
+    refused(lab, "md_array", "an xfs file system", "expendable_disks", name="t_md", state="absent", expendable_disks=[])
+    lab.run("md_array", name="t_md", state="stopped", expendable_disks=[])
+    # What was inside does not come back with a new array of the same shape.
+    assert lab.run("md_array", name="t_md", state="absent").changed
+    lab.run("md_array", name="t_md", level=1, devices=lab.paths(2), assume_clean=True)
+    assert lab.guest.ssh("wipefs /dev/md/t_md") == ""
+
+
+def test_an_array_that_is_not_there(lab: Direct) -> None:
+    assert not lab.run("md_array", name="t_md", state="absent").changed
+    assert not lab.run("md_array", name="t_md", state="stopped").changed
+    refused(lab, "md_array", "no superblock of it was found", name="t_md", state="assembled")
+    refused(lab, "md_array", "does not exist on this host", name="t_md")
+
+
+def test_content_is_refused(lab: Direct) -> None:
+    paths = lab.paths(3)
+    lab.guest.ssh(f"mkfs.ext4 -q -F -L home {paths[0]}; udevadm settle")
+    wanted = {"name": "t_md", "level": 5, "devices": paths, "size": SMALL, "assume_clean": True}
+    refused(lab, "md_array", 'ext4 file system "home"', lab.serials[0], expendable_disks=lab.serials[1:], **wanted)
+    assert lab.run("md_array", **wanted).changed
+    # A listed disk that is a member of another array: the whole of that array must be listed.
+    other = {**wanted, "name": "t_two", "devices": [paths[0], *lab.paths()[3:5]]}
+    refused(lab, "md_array", "t_md", expendable_disks=[lab.serials[0], *lab.serials[3:5]], **other)
+
+
+REFUSALS: dict[str, tuple[dict[str, t.Any], tuple[str, ...]]] = {
+    "too few": ({"devices": [0, 1]}, ("at least 3",)),
+    "chunk": ({"chunk": "96KiB"}, ("power of two",)),
+    "no unit": ({"chunk": "64"}, ("without a unit",)),
+    "raid1 chunk": ({"level": 1, "chunk": "64KiB"}, ("no chunk",)),
+    "layout": ({"layout": "sideways"}, ("layout", "left-symmetric")),
+    "raid10 layout": ({"level": 10, "layout": "left-symmetric"}, ("layout", "n2")),
+    "level": ({"level": 7}, ("level", "linear")),
+    "missing": ({"devices": ["/dev/nothere", 0, 1]}, ("/dev/nothere", "no such block device")),
+    "twice": ({"devices": [0, 0, 1]}, ("twice",)),
+    "mixed sectors": ({"devices": [0, 1, 6]}, ("logical sector sizes",)),
+    "too large": ({"size": "3GiB"}, ("at most",)),
+    "size grid": ({"size": "1000KiB", "chunk": "64KiB"}, ("multiple of 64KiB",)),
+    "raid0 bitmap": ({"level": 0, "bitmap": "internal"}, ("no redundancy",)),
+    "raid0 spares": ({"level": 0, "spares": [3]}, ("no redundancy",)),
+    "raid0 policy": ({"level": 0, "consistency_policy": "resync"}, ("no redundancy",)),
+    "policy and bitmap": ({"consistency_policy": "ppl", "bitmap": "internal"}, ("leave one of the two out",)),
+    "ppl of raid6": ({"level": 6, "devices": [0, 1, 2, 3], "consistency_policy": "ppl"}, ("only raid5",)),
+    "journal of raid1": ({"level": 1, "journal": "/dev/sda"}, ("raid4, raid5 and raid6",)),
+    "policy without journal": ({"consistency_policy": "journal"}, ("name the device",)),
+    "write_mostly of raid5": ({"write_mostly": ["/dev/sda"]}, ("only raid1",)),
+    "kernel name": ({"name": "md7"}, ("md7",)),
+    "long name": ({"name": "n" * 40}, ("31",)),
+    "timeout": ({"wait_for_sync": True, "wait_timeout": 0}, ("at least 1",)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_wishes_that_cannot_be(direct: Direct, name: str) -> None:
+    change, words = REFUSALS[name]
+    paths = direct.paths()
+    wanted: dict[str, t.Any] = {"name": "t_bad", "level": 5, "devices": [0, 1, 2], **change}
+    for key in ("devices", "spares"):
+        if key in wanted:
+            wanted[key] = [paths[one] if isinstance(one, int) else one for one in wanted[key]]
+    refused(direct, "md_array", *words, **wanted)
+
+
+def test_drift_is_refused_with_both_values(lab: Direct) -> None:
+    paths = lab.paths()
+    wanted = {"name": "t_md", "level": 5, "devices": paths[:3], "chunk": "64KiB", "size": SMALL, "assume_clean": True}
+    made = lab.run("md_array", **wanted)["array"]
+    for change, words in (
+        ({"chunk": "128KiB"}, "chunk is 64KiB, asked is 128KiB"),
+        ({"level": 6}, "level is raid5, asked is raid6"),
+        ({"layout": "right-symmetric"}, "layout is left-symmetric, asked is right-symmetric"),
+        ({"metadata": "1.0"}, "metadata is 1.2, asked is 1.0"),
+        ({"size": "128MiB"}, "size is 64MiB, asked is 128MiB"),
+        ({"size": "32MiB", "reshape": True}, "never made smaller"),
+        ({"data_offset": "16MiB"}, "data_offset is 3MiB, asked is 16MiB"),
+        ({"homehost": "box", "uuid": made["uuid"]}, "homehost is any, asked is box"),
+        ({"name": "other"}, "name is t_md, asked is other"),
+        ({"devices": paths[:4]}, "number of devices is 3, asked is 4"),
+        ({"devices": paths[:2]}, "3 places, and 2 devices"),
+        ({"devices": paths[1:4]}, "no vacant place"),
+    ):
+        refused(lab, "md_array", words, **{**wanted, **change})
+
+
+def test_personality_is_asked_before_anything_is_written(lab: Direct) -> None:
+    wanted = {"name": "t_md", "level": "linear", "devices": lab.paths(2)}
+    known = lab.guest.ssh("modprobe -n -q md-level--1 && echo yes || echo no")
+    if known == "no":
+        refused(lab, "md_array", "no md personality", **wanted)
+        assert lab.guest.ssh(f"wipefs {' '.join(lab.paths(2))}") == ""
+        return
+    made = four_steps(lab, "md_array", **wanted)["array"]
+    assert sysfs(lab, made["kernel_name"], "md/level") == ["linear"]

@@ -84,15 +84,19 @@ class Guard:
     def check(self, plan: Plan) -> None:
         """Raises PlanRefused when the plan would overwrite or take down what it must not. Changes nothing."""
         self._looked_again = False
-        if not plan.writes() and not plan.removes():
+        if not plan.writes() and not plan.removes() and not plan.stops():
             return
         tree = read_tree()
         ground = {path: tree.node_of(path) for path in plan.writes()}
         self._planned.update(path for path, node in ground.items() if node is None)
         self._ground = {path: node for path, node in ground.items() if node is not None}
-        if not self._ground and not plan.removes():
+        if not self._ground and not plan.removes() and not plan.stops():
             return
         self._facts = self._judge(plan, self._read(tree))
+
+    def own(self, names: t.Iterable[str]) -> None:
+        """Adds containers that were found to be leavings of our own half-done work."""
+        self.ours |= frozenset(container_key(name) for name in names)
 
     def before_step(self, step: Step) -> None:
         """The last look before a step: the same disks, and before the first that destroys, the same content too.
@@ -299,7 +303,7 @@ def _may_pass(refusal: Refusal) -> bool:
 
 def _seen_whole(facts: HostFacts, removal: Removal) -> bool:
     """True when all that a removal touches is known without looking at other devices."""
-    if removal.key in facts.ours or not removal.takes_down or removal.empty:
+    if removal.key in facts.ours or not removal.takes_down or removal.empty or removal.keeps:
         return True
     return bool(removal.products) and not removal.key.startswith("vg:")
 

@@ -52,7 +52,7 @@ class Removal:
     """What a plan removes: its devices (none when it is not active) and the devices it lies on.
 
     C(takes_down) is False for what is only content of a device, as a file system. C(empty) is set when that is known,
-    C(holds) says in words what it holds beside signatures.
+    C(holds) says in words what it holds beside signatures. C(keeps): it is only stopped, and nothing in it is lost.
     """
 
     key: str
@@ -62,6 +62,7 @@ class Removal:
     takes_down: bool = True
     empty: bool | None = None
     holds: str | None = None
+    keeps: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -233,7 +234,7 @@ def judge_content(facts: HostFacts, request: Request) -> list[Refusal]:
     """Refusals for content that is not listed as expendable."""
     refusals = []
     for removal in request.removals:
-        if not _is_empty(facts, removal):
+        if not removal.keeps and not _is_empty(facts, removal):
             refusals.extend(_judge_removal(facts, removal))
     but = _emptied(facts, request)
     for target in request.targets:
@@ -340,4 +341,4 @@ def _is_empty(facts: HostFacts, removal: Removal) -> bool:
 
 def _emptied(facts: HostFacts, request: Request) -> frozenset[str]:
     """Containers that the plan takes down and that hold nothing: being a member of one is no content."""
-    return frozenset(removal.key for removal in request.removals if _is_empty(facts, removal))
+    return frozenset(removal.key for removal in request.removals if not removal.keeps and _is_empty(facts, removal))

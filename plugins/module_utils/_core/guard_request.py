@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode
@@ -34,6 +35,9 @@ def request_of(plan: Plan, facts: HostFacts) -> Request:
     for step in plan.steps:
         for name in step.removes:
             removals.append(_removal(facts, container_key(name), step.summary))
+        for name in step.stops:
+            stopped = _removal(facts, container_key(name), step.summary)
+            removals.append(dataclasses.replace(stopped, keeps=True))
     return Request(tuple(targets.values()), tuple(removals))
 
 

@@ -23,7 +23,16 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.plan impor
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-__all__ = ["CONSENT_ARGUMENT_SPEC", "CleansUp", "Operation", "execute", "run_module", "settle"]
+__all__ = [
+    "CONSENT_ARGUMENT_SPEC",
+    "CleansUp",
+    "NotesWork",
+    "Operation",
+    "Waits",
+    "execute",
+    "run_module",
+    "settle",
+]
 
 CONSENT_ARGUMENT_SPEC: dict[str, t.Any] = {
     "expendable_disks": {"type": "list", "elements": "raw", "default": []},
@@ -51,6 +60,29 @@ class CleansUp(t.Protocol):
         """Removes leavings of the failed step and tells in sentences what was done; nothing to do: an empty list."""
 
 
+@t.runtime_checkable
+class NotesWork(t.Protocol):
+    """An Operation that notes what it begins, so that the next run can finish what a killed one left."""
+
+    def owned(self, state: t.Any) -> t.Sequence[str]:
+        """Containers that are leavings of our own half-done work, as the guard names them."""
+
+    def begin(self, plan: Plan) -> None:
+        """Called before the first step."""
+
+    def end(self, plan: Plan) -> None:
+        """Called after the last step."""
+
+
+@t.runtime_checkable
+class Waits(t.Protocol):
+    """An Operation that lets the system finish what was begun (a resync), after which more may be due."""
+
+    def wait(self, runner: Runner, state: t.Any) -> t.Any:
+        """Waits, and returns the state read again; None when there was nothing to wait for. Raises VerifyFailed when its
+        time is over."""
+
+
 def settle(runner: Runner) -> None:
     """Waits until udev has looked at what changed, so that reading again sees it."""
     runner.query(["udevadm", "settle", "--timeout=30"], ok=None)
@@ -59,22 +91,72 @@ def settle(runner: Runner) -> None:
 def execute(operation: Operation, runner: Runner, expendable: t.Sequence[t.Any]) -> dict[str, t.Any]:
     """Reads, plans, asks the guard, and outside check mode applies and verifies. Returns the module's result."""
     with host_lock(enabled=not runner.check_mode):
-        guard = Guard(runner, parse_consent(expendable))
+        course = _Course(operation, runner, Guard(runner, parse_consent(expendable)))
         state = operation.read(runner)
-        plan = operation.plan(state)
+        if isinstance(operation, NotesWork):
+            course.guard.own(operation.owned(state))
+        state = course.follow(state, operation.plan(state))
+        if isinstance(operation, Waits) and not runner.check_mode:
+            state = course.wait(operation, state)
+        return {**course.result(), **operation.result(state)}
+
+
+class _Course:
+    """The plans of one run: usually one, more where something had to be waited for in between."""
+
+    def __init__(self, operation: Operation, runner: Runner, guard: Guard) -> None:
+        self.operation, self.runner, self.guard = operation, runner, guard
+        self.plans: list[Plan] = []
+
+    def follow(self, state: t.Any, plan: Plan) -> t.Any:
+        """Carries out one plan; returns the state after it, in check mode the predicted one."""
         if plan.changed:
-            guard.check(plan)
-        result = _base_result(plan, guard)
+            self.guard.check(plan)
+        self.plans.append(plan)
         if not plan.changed:
-            return {**result, **operation.result(state)}
-        if runner.check_mode:
-            return {**result, **operation.result(plan.predicted)}
+            return state
+        if self.runner.check_mode:
+            return plan.predicted
+        return _verified(self.operation, self.runner, self._apply(plan))
+
+    def _apply(self, plan: Plan) -> list[Step]:
+        if isinstance(self.operation, NotesWork):
+            self.operation.begin(plan)
         try:
-            done = apply_plan(plan, runner, before_step=guard.before_step)
+            done = apply_plan(plan, self.runner, before_step=self.guard.before_step)
         except StepFailed as error:
-            error.cleanup = _clean_up(operation, runner, error.step)
+            error.cleanup = _clean_up(self.operation, self.runner, error.step)
             raise
-        return {**result, **operation.result(_verified(operation, runner, done))}
+        if isinstance(self.operation, NotesWork):
+            self.operation.end(plan)
+        return done
+
+    def wait(self, operation: Waits, state: t.Any) -> t.Any:
+        while True:
+            waited = operation.wait(self.runner, state)
+            if waited is None:
+                return state
+            plan = self.operation.plan(waited)
+            state = self.follow(waited, plan)
+            if not plan.changed:
+                return state
+
+    def result(self) -> dict[str, t.Any]:
+        """What the plans did together."""
+        before: dict[str, t.Any] = {}
+        after: dict[str, t.Any] = {}
+        for plan in self.plans:
+            before = {**plan.before, **before}
+            after = {**after, **plan.after}
+        first = self.plans[0]
+        warnings = [*(text for plan in self.plans for text in plan.warnings), *self.plans[-1].pending]
+        return {
+            "changed": any(plan.changed for plan in self.plans),
+            "commands": [command for plan in self.plans for command in plan.commands()],
+            "diff": {"before": before, "after": after},
+            "assumed_parent": first.assumed_parent,
+            "warnings": list(dict.fromkeys([*warnings, *self.guard.warnings])),
+        }
 
 
 def _clean_up(operation: Operation, runner: Runner, failed: Step) -> list[str]:
@@ -85,16 +167,6 @@ def _clean_up(operation: Operation, runner: Runner, failed: Step) -> list[str]:
         return operation.after_failure(runner, failed)
     except StorageError as error:
         return [f"cleaning up after it failed too: {error.message}"]
-
-
-def _base_result(plan: Plan, guard: Guard) -> dict[str, t.Any]:
-    return {
-        "changed": plan.changed,
-        "commands": plan.commands(),
-        "diff": {"before": dict(plan.before), "after": dict(plan.after)},
-        "assumed_parent": plan.assumed_parent,
-        "warnings": [*plan.warnings, *guard.warnings],
-    }
 
 
 def _verified(operation: Operation, runner: Runner, done: t.Sequence[Step]) -> t.Any:

@@ -26,7 +26,8 @@ class Step:
     """One command.
 
     C(writes) are the block devices whose present content the command overwrites: the guard looks at each before
-    anything runs. C(removes) are containers (an md device, a VG, an LV) that it takes down. C(retries) is for
+    anything runs. C(removes) are containers (an md device, a VG, an LV) that it takes down; C(stops) such that it takes down
+    without losing anything in them, so that only their use matters. C(retries) is for
     commands that udev may disturb for a moment (stop, wipe): they are tried again after settling. C(locks) are devices
     whose disks udev must leave alone meanwhile; consecutive steps that name a disk keep it locked between them. C(awaits) are
     device nodes that an earlier step brings and udev makes a little later: the command waits until they are there.
@@ -42,6 +43,7 @@ class Step:
     retries: int = 0
     locks: tuple[str, ...] = ()
     awaits: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
 
     def shown(self) -> str:
         """The command as a person could type it."""
@@ -51,12 +53,16 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Steps, and the managed fields before and after. C(predicted) is the state after the steps."""
+    """Steps, and the managed fields before and after. C(predicted) is the state after the steps.
+
+    C(pending) are warnings that may no longer be true when the system has ended what it is doing.
+    """
 
     steps: tuple[Step, ...] = ()
     before: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
     after: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
     predicted: t.Any = None
     assumed_parent: bool = False
 
@@ -73,6 +79,9 @@ class Plan:
 
     def removes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for step in self.steps for name in step.removes))
+
+    def stops(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.stops))
 
 
 def apply_plan(plan: Plan, runner: Runner, before_step: t.Callable[[Step], None] | None = None) -> list[Step]:

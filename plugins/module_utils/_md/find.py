@@ -99,10 +99,17 @@ def _array_of(group: t.Sequence[MdSuperblock], kernel_name: str) -> MdState:
         array_size_bytes=newest.array_size_bytes,
         data_offset_bytes=newest.data_offset_bytes,
         members=tuple(
-            MdMember(block.path, slot=block.slot, state="in_sync" if block.slot is not None else "spare")
+            MdMember(block.path, slot=block.slot, state=_state_word(block), data_offset_bytes=block.data_offset_bytes)
             for block in members
         ),
         degraded=max(0, newest.raid_devices - len(slots)),
         array_state="inactive" if kernel_name else "stopped",
         active=False,
+        event_count=newest.event_count,
     )
+
+
+def _state_word(block: MdSuperblock) -> str:
+    if block.is_journal:
+        return "journal"
+    return "in_sync" if block.slot is not None else "spare"

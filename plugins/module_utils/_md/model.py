@@ -14,7 +14,17 @@ import typing as t
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 
-__all__ = ["MdMember", "MdReading", "MdState", "MdSuperblock", "MdWanted", "format_md_uuid"]
+__all__ = [
+    "NO_NAMED",
+    "MdConfig",
+    "MdMember",
+    "MdNamed",
+    "MdReading",
+    "MdState",
+    "MdSuperblock",
+    "MdWanted",
+    "format_md_uuid",
+]
 
 
 def format_md_uuid(text: str) -> str:
@@ -29,24 +39,35 @@ def format_md_uuid(text: str) -> str:
 class MdWanted:
     """The wish. None: of an existing array not managed, at creation the documented default.
 
-    C(members) and C(spares) are paths; C(size_bytes) is what each member contributes.
+    C(members), C(spares), C(journal) and C(write_mostly) are paths as given; C(size_bytes) is what each member
+    contributes, C(size_max) all that the smallest has. C(reshape), C(run_degraded) and C(remove_extra_members) are
+    consents: without them the like is refused.
     """
 
     name: str
     level: str | None = None
     members: tuple[str, ...] = ()
-    spares: tuple[str, ...] = ()
+    spares: tuple[str, ...] | None = None
+    journal: str | None = None
+    write_mostly: tuple[str, ...] | None = None
+    remove_extra_members: bool = False
+    reshape: bool = False
+    backup_file: str | None = None
+    run_degraded: bool = False
     chunk_bytes: int | None = None
     layout: str | None = None
     metadata: str | None = None
     bitmap: str | None = None
     size_bytes: int | None = None
+    size_max: bool = False
     data_offset_bytes: int | None = None
     homehost: str | None = None
     uuid: str | None = None
     assume_clean: bool = False
     readahead_bytes: int | None = None
     consistency_policy: str | None = None
+    config: bool | None = None
+    update_initramfs: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +78,29 @@ class MdMember:
     devno: str = ""
     slot: int | None = None
     state: str = "in_sync"
+    size_bytes: int | None = None
+    data_offset_bytes: int | None = None
+    optimal_io_bytes: int | None = None
+
+    @property
+    def role(self) -> str:
+        """C(active), C(rebuilding), C(replacement), C(spare), C(journal), C(faulty) or C(missing)."""
+        words = self.state.split(",")
+        for word in ("missing", "faulty", "journal", "replacement"):
+            if word in words:
+                return word
+        if self.slot is None:
+            return "spare"
+        return "active" if "in_sync" in words else "rebuilding"
+
+    @property
+    def write_mostly(self) -> bool:
+        return "write_mostly" in self.state.split(",")
+
+    @property
+    def works(self) -> bool:
+        """True for a device that holds data of the array, or may step in."""
+        return self.role in ("active", "rebuilding", "replacement", "spare")
 
     @property
     def present(self) -> bool:
@@ -93,6 +137,14 @@ class MdState:
     active: bool = True
     readahead_bytes: int | None = None
     consistency_policy: str | None = None
+    sync_done_sectors: int | None = None
+    sync_total_sectors: int | None = None
+    sync_speed_bytes_per_second: int | None = None
+    reshaping: bool = False
+    optimal_io_bytes: int | None = None
+    event_count: int = 0
+    config: bool | None = None
+    initramfs_stale: bool | None = None
     assumed: bool = False
 
     @property
@@ -104,6 +156,31 @@ class MdState:
     def label(self) -> str:
         """How a message calls it."""
         return f"{self.name or self.kernel_name or 'without a name'} (UUID {self.uuid or 'unknown'})"
+
+    @property
+    def sync_percent(self) -> float | None:
+        """How far a resync, recovery or reshape is; None when there is none."""
+        if self.sync_done_sectors is None or not self.sync_total_sectors:
+            return None
+        return round(100 * self.sync_done_sectors / self.sync_total_sectors, 1)
+
+    @property
+    def busy(self) -> bool:
+        """True while the kernel resyncs, recovers, checks or reshapes."""
+        return self.sync_action not in (None, "idle", "frozen") or self.reshaping
+
+    @property
+    def missing_slots(self) -> tuple[int, ...]:
+        """Places without a device, not even one that is being rebuilt."""
+        taken = {member.slot for member in self.members if member.present and member.role != "faulty"}
+        return tuple(slot for slot in range(self.raid_devices) if slot not in taken)
+
+    @property
+    def journal_path(self) -> str | None:
+        return next((member.path for member in self.members if member.role == "journal"), None)
+
+    def member(self, path: str) -> MdMember | None:
+        return next((member for member in self.members if member.path == path), None)
 
     def member_paths(self) -> tuple[str, ...]:
         return tuple(member.path for member in self.members)
@@ -131,6 +208,39 @@ class MdSuperblock:
     bitmap: str | None = None
     slot: int | None = None
     event_count: int = 0
+    is_journal: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class MdNamed:
+    """What a wish names beside members and spares, by the kernel's paths, and what the devices carry.
+
+    C(superblocks) are those on devices that are not part of a running array.
+    """
+
+    journal: DeviceGeometry | None = None
+    write_mostly: tuple[str, ...] | None = None
+    superblocks: tuple[MdSuperblock, ...] = ()
+
+    def devices(self) -> tuple[DeviceGeometry, ...]:
+        return (self.journal,) if self.journal else ()
+
+
+NO_NAMED = MdNamed()
+
+
+@dataclasses.dataclass(frozen=True)
+class MdConfig:
+    """mdadm's configuration file and the initial ramdisk. C(text) None: there is no file yet.
+
+    C(initramfs_argv) is the command that makes the ramdisk anew, None where there is no such program;
+    C(initramfs_stale) whether a ramdisk is older than the file.
+    """
+
+    path: str
+    text: str | None = None
+    initramfs_argv: tuple[str, ...] | None = None
+    initramfs_stale: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,6 +258,9 @@ class MdReading:
     pieces: tuple[MdState, ...] = ()
     superblocks: tuple[MdSuperblock, ...] = ()
     personality_problem: str | None = None
+    named: MdNamed = NO_NAMED
+    config: MdConfig | None = None
+    begun: str | None = None
 
     def devices(self) -> tuple[DeviceGeometry, ...]:
         return (*self.members, *self.spares)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
+import uuid as uuidlib
 
-from ansible_collections.plumbline.storage.plugins.module_utils._block.geometry_read import read_device_geometry
-from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockTree
-from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step, apply_plan
@@ -20,17 +18,10 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes impo
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe import level_name, normalise_layout
 from ansible_collections.plumbline.storage.plugins.module_utils._md.check import check_wish
-from ansible_collections.plumbline.storage.plugins.module_utils._md.cleanup import cleanup_steps
-from ansible_collections.plumbline.storage.plugins.module_utils._md.find import (
-    arrays_of_superblocks,
-    find_array,
-    find_others,
-    find_pieces,
-)
+from ansible_collections.plumbline.storage.plugins.module_utils._md.cleanup import cleanup_steps, created_uuid
 from ansible_collections.plumbline.storage.plugins.module_utils._md.model import (
     MdReading,
     MdState,
-    MdSuperblock,
     MdWanted,
     format_md_uuid,
 )
@@ -39,13 +30,14 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.plan import 
     geometry_of,
     plan_md,
     plan_md_absent,
+    plan_md_assembled,
+    plan_md_stopped,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._md.read import (
-    personality_problem,
-    read_arrays,
-    read_superblocks,
-    scan_devices,
-)
+from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_state import is_half_made
+from ansible_collections.plumbline.storage.plugins.module_utils._md.read import read_arrays, read_superblocks
+from ansible_collections.plumbline.storage.plugins.module_utils._md.read_wish import read_md, with_superblocks
+from ansible_collections.plumbline.storage.plugins.module_utils._md.record import begin_work, end_work
+from ansible_collections.plumbline.storage.plugins.module_utils._md.wait import wait_until_idle
 
 __all__ = ["MdOperation", "md_operation", "read_md", "take_back_failed_create", "wanted_from_params"]
 
@@ -53,136 +45,157 @@ __all__ = ["MdOperation", "md_operation", "read_md", "take_back_failed_create", 
 def wanted_from_params(params: t.Mapping[str, t.Any]) -> MdWanted:
     """The options, checked and typed; raises PlanRefused."""
     level = level_name(params["level"]) if params.get("level") is not None else None
-    layout = params.get("layout")
-    readahead = parse_optional_size(params.get("readahead"), "readahead")
-    if readahead is not None and readahead % SECTOR_BYTES:
-        raise PlanRefused(f"readahead was given as {params['readahead']}; it must be a multiple of 512 bytes")
+    layout, size = params.get("layout"), params.get("size")
+    size_max = str(size).strip().lower() == "max"
     wanted = MdWanted(
         name=params["name"],
         level=level,
         members=tuple(params.get("devices") or ()),
-        spares=tuple(params.get("spares") or ()),
+        spares=_optional_tuple(params.get("spares")),
+        journal=params.get("journal"),
+        write_mostly=_optional_tuple(params.get("write_mostly")),
+        remove_extra_members=bool(params.get("remove_extra_members")),
+        reshape=bool(params.get("reshape")),
+        backup_file=params.get("backup_file"),
+        run_degraded=bool(params.get("run_degraded")),
         chunk_bytes=parse_optional_size(params.get("chunk"), "chunk"),
         layout=normalise_layout(level, layout) if level else layout,
         metadata=params.get("metadata"),
         bitmap=params.get("bitmap"),
-        size_bytes=parse_optional_size(params.get("size"), "size"),
+        size_bytes=None if size_max else parse_optional_size(size, "size"),
+        size_max=size_max,
         data_offset_bytes=parse_optional_size(params.get("data_offset"), "data_offset"),
         homehost=params.get("homehost"),
         uuid=format_md_uuid(params["uuid"]) if params.get("uuid") else None,
         assume_clean=bool(params.get("assume_clean")),
-        readahead_bytes=readahead,
+        readahead_bytes=_readahead(params),
+        consistency_policy=params.get("consistency_policy"),
+        config=params.get("config"),
+        update_initramfs=bool(params.get("update_initramfs")),
     )
     check_wish(wanted)
     return wanted
 
 
-def read_md(
-    runner: Runner, wanted: MdWanted, check_mode: bool = False, missing_ok: bool = False, tree: BlockTree | None = None
-) -> MdReading:
-    """Everything a plan for one array needs. Queries only.
+def _optional_tuple(values: t.Sequence[str] | None) -> tuple[str, ...] | None:
+    """Not given is not managed; an empty list is a wish for none."""
+    return None if values is None else tuple(values)
 
-    C(missing_ok) passes over devices that do not exist (for a removal). Raises PlanRefused for a missing disk.
+
+def _readahead(params: t.Mapping[str, t.Any]) -> int | None:
+    readahead = parse_optional_size(params.get("readahead"), "readahead")
+    if readahead is not None and readahead % SECTOR_BYTES:
+        raise PlanRefused(f"readahead was given as {params['readahead']}; it must be a multiple of 512 bytes")
+    return readahead
+
+
+def take_back_failed_create(runner: Runner, failed: Step) -> list[str]:
+    """After a failed step: when it was a create that gave a UUID, stops and wipes what it left on its devices.
+
+    Returns what was done, as sentences; nothing to do: an empty list.
     """
-    tree = read_tree() if tree is None else tree
-    members, spares = (
-        tuple(
-            read_device_geometry(path, check_mode, runner, tree)
-            for path in paths
-            if not missing_ok or tree.node_of(path) is not None
-        )
-        for paths in (wanted.members, wanted.spares)
-    )
-    devices = [device.path for device in (*members, *spares) if not device.assumed]
-    arrays = [_with_superblocks(runner, array) for array in read_arrays(runner, tree)]
-    array = find_array(arrays, wanted, devices)
-    taken = {path for one in arrays for path in one.member_paths()}
-    superblocks: tuple[MdSuperblock, ...] = ()
-    if array is None or not array.active:
-        paths = [path for path in devices if path not in taken]
-        if not paths and not devices:
-            paths = [path for path in scan_devices(runner, wanted.uuid, wanted.name) if path not in taken]
-        superblocks = read_superblocks(runner, paths)
-        arrays += arrays_of_superblocks(superblocks)
-        array = _joined(find_array(arrays, wanted, devices), arrays)
-    return MdReading(
-        array=array,
-        members=members,
-        spares=spares,
-        others=find_others(arrays, array, devices),
-        pieces=find_pieces(arrays, array),
-        superblocks=superblocks,
-        personality_problem=personality_problem(runner, wanted.level) if wanted.level and array is None else None,
-    )
-
-
-def _with_superblocks(runner: Runner, array: MdState) -> MdState:
-    """An inactive array has no level in sysfs: what it is stands on its members."""
-    if array.active or not array.members:
-        return array
-    found = arrays_of_superblocks(read_superblocks(runner, array.present_paths()), array.kernel_name)
-    return dataclasses.replace(found[0], path=array.path) if len(found) == 1 else array
-
-
-def _joined(array: MdState | None, arrays: t.Sequence[MdState]) -> MdState | None:
-    """One view of an array that is not running: the members held by an inactive assembly and the free ones together."""
-    if array is None or array.active:
-        return array
-    parts = [one for one in arrays if one.uuid == array.uuid]
-    members = {member.path: member for one in parts for member in one.members}
-    slots = {member.slot for member in members.values() if member.slot is not None}
-    kernel_name = next((one.kernel_name for one in parts if one.kernel_name), "")
-    return dataclasses.replace(
-        array,
-        kernel_name=kernel_name,
-        members=tuple(sorted(members.values(), key=lambda each: (each.slot is None, each.slot or 0, each.path))),
-        degraded=max(0, array.raid_devices - len(slots)),
-    )
-
-
-def take_back_failed_create(runner: Runner, wanted: MdWanted, before: MdReading, failed: Step) -> list[str]:
-    """After a failed create: stops and wipes what it left on our devices. Returns what was done, as sentences."""
-    if failed.argv[:2] != ("mdadm", "--create"):
+    if created_uuid(failed) is None:
         return []
     runner.query(["udevadm", "settle", "--timeout=10"], ok=None)
-    devices = [device.path for device in before.devices()]
-    arrays = [_with_superblocks(runner, array) for array in read_arrays(runner)]
-    known = {block.uuid for block in before.superblocks}
-    steps = cleanup_steps(wanted.name, devices, known, arrays, read_superblocks(runner, devices))
+    arrays = [with_superblocks(runner, array) for array in read_arrays(runner)]
+    steps = cleanup_steps(failed, arrays, read_superblocks(runner, failed.writes))
     return [f"cleaned up: {step.summary}" for step in apply_plan(Plan(steps), runner)]
 
 
 class MdOperation:
-    """Read, plan and result of one array."""
+    """Read, plan and result of one array. C(wait_seconds) None: resyncs are not waited for."""
 
-    def __init__(self, wanted: MdWanted, present: bool) -> None:
-        self.wanted, self.present = wanted, present
-        self._before: MdReading | None = None
+    def __init__(self, wanted: MdWanted, state: str, wait_seconds: int | None = None) -> None:
+        self.wanted, self.state, self.wait_seconds = wanted, state, wait_seconds
+        self._fresh_uuid = format_md_uuid(uuidlib.uuid4().hex)
+        self._reading: MdReading | None = None
 
     def read(self, runner: Runner) -> MdReading:
-        reading = read_md(runner, self.wanted, runner.check_mode, missing_ok=not self.present)
-        self._before = self._before or reading
-        return reading
+        self._reading = read_md(runner, self.wanted, runner.check_mode, missing_ok=self.state == "absent")
+        return self._reading
 
     def plan(self, state: MdReading) -> Plan:
         """The plan; its prediction is an MdReading."""
-        if not self.present:
-            plan = plan_md_absent(state.array, self.wanted, state.devices(), state.pieces)
-            return dataclasses.replace(plan, predicted=state.as_predicted(None))
+        plan = self._plan(state)
+        predicted = state.as_predicted(None if self.state == "absent" else plan.predicted or state.array)
+        return dataclasses.replace(plan, predicted=predicted)
+
+    def _plan(self, state: MdReading) -> Plan:
+        array, wanted = state.array, self.wanted
+        if self.state == "absent":
+            return plan_md_absent(array, wanted, state.devices(), state.pieces, state.config)
+        if self.state == "stopped":
+            return plan_md_stopped(array, wanted, state.pieces)
+        if self.state == "assembled":
+            return plan_md_assembled(array, wanted, state.members, named=state.named, pieces=state.pieces)
         if state.personality_problem:
             raise PlanRefused(state.personality_problem)
-        plan = plan_md(state.array, self.wanted, state.members, state.spares, others=state.others, pieces=state.pieces)
-        return dataclasses.replace(plan, predicted=state.as_predicted(plan.predicted))
+        if array is None or self._half_made(state):
+            wanted = dataclasses.replace(wanted, uuid=wanted.uuid or self._fresh_uuid)
+        return plan_md(
+            array,
+            wanted,
+            state.members,
+            state.spares,
+            named=state.named,
+            others=state.others,
+            pieces=state.pieces,
+            begun=state.begun,
+            config=state.config,
+        )
+
+    def _half_made(self, state: MdReading) -> bool:
+        listed = {device.path for device in (*state.devices(), *state.named.devices())}
+        return is_half_made(state.array, state.begun, listed)
 
     def result(self, state: MdReading) -> dict[str, t.Any]:
         if state.array is None:
             return {"array": None}
         return {"array": {**array_fields(state.array), **_stripe_fields(state.array, state.members)}}
 
-    def after_failure(self, runner: Runner, failed: Step) -> list[str]:
-        if self._before is None or not self.present:
+    # --- a run that was killed ----------------------------------------------------------------------------------
+
+    def owned(self, state: MdReading) -> list[str]:
+        """What an earlier run left half made or half removed is ours."""
+        array = state.array
+        if array is None or array.uuid is None or array.active:
             return []
-        return take_back_failed_create(runner, self.wanted, self._before, failed)
+        unfinished = state.begun == "remove" and self.state == "absent"
+        ours = unfinished or (self.state in ("present", "absent") and self._half_made(state))
+        names = [f"md:{array.uuid}", *([f"md:{array.kernel_path}"] if array.kernel_name else [])]
+        return names if ours else []
+
+    def begin(self, plan: Plan) -> None:
+        for step in plan.steps:
+            uuid = created_uuid(step)
+            if uuid is not None:
+                begin_work(uuid, self.wanted.name, "create")
+        array = self._reading.array if self._reading is not None else None
+        if self.state == "absent" and array is not None and array.uuid:
+            begin_work(array.uuid, self.wanted.name, "remove")
+
+    def end(self, plan: Plan) -> None:
+        for step in plan.steps:
+            uuid = created_uuid(step)
+            if uuid is not None:
+                end_work(uuid)
+        array = self._reading.array if self._reading is not None else None
+        if array is not None and array.uuid and self.state in ("present", "absent"):
+            end_work(array.uuid)
+
+    def after_failure(self, runner: Runner, failed: Step) -> list[str]:
+        return take_back_failed_create(runner, failed)
+
+    # --- waiting -------------------------------------------------------------------------------------------------
+
+    def wait(self, runner: Runner, state: MdReading) -> MdReading | None:
+        """Until the kernel has ended what it does to the array; None where there was nothing."""
+        array = state.array
+        if self.wait_seconds is None or self.state not in ("present", "assembled") or array is None:
+            return None
+        if not wait_until_idle(runner, array, self.wait_seconds):
+            return None
+        return self.read(runner)
 
 
 def _stripe_fields(array: MdState, members: t.Sequence[DeviceGeometry]) -> dict[str, t.Any]:
@@ -196,4 +209,7 @@ def _stripe_fields(array: MdState, members: t.Sequence[DeviceGeometry]) -> dict[
 
 def md_operation(params: t.Mapping[str, t.Any]) -> MdOperation:
     """An Operation from the options of md_array; raises PlanRefused for options that cannot be."""
-    return MdOperation(wanted_from_params(params), params["state"] == "present")
+    wait_seconds = params.get("wait_timeout") if params.get("wait_for_sync") else None
+    if wait_seconds is not None and wait_seconds < 1:
+        raise PlanRefused(f"wait_timeout was given as {wait_seconds}; give the seconds to wait, at least 1")
+    return MdOperation(wanted_from_params(params), params["state"], wait_seconds)

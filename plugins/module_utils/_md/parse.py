@@ -105,6 +105,7 @@ def _superblock(path: str, fields: t.Mapping[str, str], body: str) -> MdSuperblo
         bitmap="internal" if "Internal Bitmap" in fields else "none",
         slot=_slot(fields.get("Device Role"), body),
         event_count=_scaled(re.sub(r"^\d+\.", "", fields.get("Events", "0")), 1) or 0,
+        is_journal=(fields.get("Device Role") or "").lower() == "journal",
     )
 
 
@@ -142,7 +143,7 @@ def _layout(level: str, text: str | None) -> str | None:
 
 
 def _slot(role: str | None, body: str) -> int | None:
-    match = re.match(r"Active device (\d+)", role or "") or re.search(
+    match = re.match(r"(?:Active|Replacement) device (\d+)", role or "") or re.search(
         r"(?m)^this\s+\d+\s+\d+\s+\d+\s+(\d+)\s+active", body
     )
     return int(match.group(1)) if match else None
@@ -153,7 +154,8 @@ def array_from_sysfs(
 ) -> MdState:
     """An assembled array from its files in sysfs (C(values), by their names below C(md/)) and mdadm's C(--export).
 
-    C(queue/read_ahead_kb), C(size) (sectors) and C(data_offset) (sectors) are expected among the values too.
+    C(queue/read_ahead_kb), C(queue/optimal_io_size), C(size) (sectors) and C(data_offset) (sectors) are expected among the
+    values too.
     """
     level = values.get("level") or export.get("MD_LEVEL", "")
     homehost, name = split_name(export.get("MD_NAME"))
@@ -161,6 +163,8 @@ def array_from_sysfs(
     chunk, component = _int(values, "chunk_size"), _int(values, "component_size")
     readahead = _int(values, "queue/read_ahead_kb")
     offset = _int(values, "data_offset")
+    done, total = _progress(values.get("sync_completed"))
+    speed = _int(values, "sync_speed")
     return MdState(
         path=path,
         kernel_name=kernel_name,
@@ -183,7 +187,18 @@ def array_from_sysfs(
         active=state not in ("clear", "inactive"),
         readahead_bytes=None if readahead is None else readahead * 1024,
         consistency_policy=values.get("consistency_policy"),
+        sync_done_sectors=done,
+        sync_total_sectors=total,
+        sync_speed_bytes_per_second=speed * 1024 if speed and done is not None else None,
+        reshaping=values.get("reshape_position", "none") != "none",
+        optimal_io_bytes=_int(values, "queue/optimal_io_size"),
     )
+
+
+def _progress(text: str | None) -> tuple[int | None, int | None]:
+    """C(1152 / 131072) in sectors; C(none) and C(delayed) are no figures."""
+    match = re.match(r"(\d+) / (\d+)$", text or "")
+    return (int(match.group(1)), int(match.group(2))) if match else (None, None)
 
 
 def _int(values: t.Mapping[str, str], key: str) -> int | None:

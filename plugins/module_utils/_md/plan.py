@@ -7,38 +7,51 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
-from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
-from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import SECTOR_BYTES
+from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.align import misalignment
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe import compose_stripe, md_stripe
 from ansible_collections.plumbline.storage.plugins.module_utils._md.check import (
-    check_creatable,
     check_devices,
     check_wish,
     differences,
-    unequal_warnings,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdState, MdWanted
-from ansible_collections.plumbline.storage.plugins.module_utils._md.steps import (
-    assemble_step,
-    bitmap_step,
-    create_steps,
-    predict_created,
-    readahead_step,
-    stop_step,
-    wipe_content_step,
-    zero_step,
+from ansible_collections.plumbline.storage.plugins.module_utils._md.draft import Draft
+from ansible_collections.plumbline.storage.plugins.module_utils._md.model import (
+    NO_NAMED,
+    MdConfig,
+    MdMember,
+    MdNamed,
+    MdState,
+    MdWanted,
 )
+from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_create import created
+from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_members import change_members
+from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_reshape import reshape
+from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_settings import (
+    change_settings,
+    configure,
+    degraded_notes,
+    stale_notes,
+    unconfigure,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_state import (
+    assemble,
+    is_half_made,
+    removal_steps,
+    stopped,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._md.steps import stop_step
 
-__all__ = ["array_fields", "geometry_of", "plan_md", "plan_md_absent"]
+__all__ = ["array_fields", "geometry_of", "plan_md", "plan_md_absent", "plan_md_assembled", "plan_md_stopped"]
+
+Devices = t.Sequence[DeviceGeometry]
 
 
-def geometry_of(state: MdState, members: t.Sequence[DeviceGeometry] = ()) -> DeviceGeometry:
+def geometry_of(state: MdState, members: Devices = ()) -> DeviceGeometry:
     """The array as the layer above sees it, whether read or predicted. Without members they count as plain disks."""
     own = md_stripe(state.level, state.raid_devices, state.chunk_bytes, state.layout)
     stripe, _unused = compose_stripe(own, members)
@@ -61,62 +74,89 @@ def array_fields(state: MdState | None) -> dict[str, t.Any]:
     """The array as a person gets it and as a diff shows it; sizes in bytes."""
     if state is None:
         return {"state": "absent"}
+    copied = (
+        *(
+            "kernel_name",
+            "uuid",
+            "name",
+            "homehost",
+            "level",
+            "raid_devices",
+            "chunk_bytes",
+            "layout",
+            "metadata",
+            "bitmap",
+        ),
+        *("component_size_bytes", "array_size_bytes", "data_offset_bytes", "readahead_bytes", "consistency_policy"),
+        *("degraded", "sync_action", "sync_percent", "sync_speed_bytes_per_second", "array_state"),
+    )
+    fields = {name: getattr(state, name) for name in copied}
+    fields["kernel_name"] = state.kernel_name or None
     return {
         "state": "present" if state.active else state.array_state,
         "path": state.path,
-        "kernel_name": state.kernel_name or None,
-        "uuid": state.uuid,
-        "name": state.name,
-        "homehost": state.homehost,
-        "level": state.level,
-        "raid_devices": state.raid_devices,
-        "chunk_bytes": state.chunk_bytes,
-        "layout": state.layout,
-        "metadata": state.metadata,
-        "bitmap": state.bitmap,
-        "component_size_bytes": state.component_size_bytes,
-        "array_size_bytes": state.array_size_bytes,
-        "data_offset_bytes": state.data_offset_bytes,
-        "readahead_bytes": state.readahead_bytes,
-        "consistency_policy": state.consistency_policy,
-        "degraded": state.degraded,
-        "sync_action": state.sync_action,
-        "array_state": state.array_state,
-        "members": [dataclasses.asdict(member) for member in state.members],
+        **fields,
+        "missing_slots": list(state.missing_slots),
+        "config": state.config,
+        "members": [_member_fields(member) for member in state.members],
+    }
+
+
+def _member_fields(member: MdMember) -> dict[str, t.Any]:
+    return {
+        "path": member.path,
+        "devno": member.devno,
+        "slot": member.slot,
+        "role": member.role,
+        "state": member.state,
+        "write_mostly": member.write_mostly,
+        "size_bytes": member.size_bytes,
+        "data_offset_bytes": member.data_offset_bytes,
     }
 
 
 def plan_md(
     state: MdState | None,
     wanted: MdWanted,
-    members: t.Sequence[DeviceGeometry],
-    spares: t.Sequence[DeviceGeometry] = (),
+    members: Devices,
+    spares: Devices = (),
     *,
+    named: MdNamed = NO_NAMED,
     others: t.Sequence[MdState] = (),
     pieces: t.Sequence[MdState] = (),
+    begun: str | None = None,
+    config: MdConfig | None = None,
 ) -> Plan:
     """Makes the array, assembles it, or changes what may change in place; C(predicted) is its MdState.
 
     C(others) are foreign arrays on the same devices: assembled ones are taken down first (the guard decides whether
-    they may be). Raises PlanRefused for a wish that cannot be, or an array that would have to be made anew.
+    they may be). C(begun) is what a run before began on the array and did not end. Raises PlanRefused for a wish that cannot
+    be, or an array that would have to be made anew.
     """
     check_wish(wanted)
-    check_devices([*members, *spares], [*wanted.members, *wanted.spares])
+    check_devices([*members, *spares, *named.devices()], _asked(wanted))
+    listed = {device.path for device in (*members, *spares, *named.devices())}
+    if state is not None and is_half_made(state, begun, listed):
+        return _plan_create(wanted, members, spares, named, (state, *pieces, *others), config)
     if state is None:
-        return _plan_create(wanted, members, spares, others)
-    _refuse_differences(state, wanted, members, spares)
+        return _plan_create(wanted, members, spares, named, others, config)
+    _refuse_differences(state, wanted)
+    _refuse_others(state, others)
+    return _plan_existing(state, wanted, members, spares, named, pieces, config)
+
+
+def _asked(wanted: MdWanted) -> list[str]:
+    return [*wanted.members, *(wanted.spares or ()), *([wanted.journal] if wanted.journal else [])]
+
+
+def _refuse_others(state: MdState, others: t.Sequence[MdState]) -> None:
     if others:
         taken = "; ".join(f"{one.label} holds {', '.join(one.member_paths())}" for one in others)
         raise PlanRefused(f"devices asked for the array {state.label} belong to other arrays: {taken}")
-    if not state.active:
-        return _plan_assemble(state, wanted, pieces)
-    return _plan_change(state, wanted, pieces)
 
 
-def _refuse_differences(
-    state: MdState, wanted: MdWanted, members: t.Sequence[DeviceGeometry], spares: t.Sequence[DeviceGeometry]
-) -> None:
-    found = differences(state, wanted, members, spares)
+def _refuse_differences(state: MdState, wanted: MdWanted) -> None:
+    found = differences(state, wanted)
     if not found:
         return
     listed = "; ".join(f"{name} is {is_}, asked is {want}" for name, is_, want in found)
@@ -129,113 +169,124 @@ def _refuse_differences(
 
 def _plan_create(
     wanted: MdWanted,
-    members: t.Sequence[DeviceGeometry],
-    spares: t.Sequence[DeviceGeometry],
+    members: Devices,
+    spares: Devices,
+    named: MdNamed,
     others: t.Sequence[MdState],
+    config: MdConfig | None,
 ) -> Plan:
-    check_creatable(wanted, members, spares)
-    after = predict_created(wanted, members, spares)
-    steps = [*_take_down(others), *create_steps(wanted, after)]
-    if wanted.readahead_bytes is not None:
-        steps.append(readahead_step(after.path, wanted.readahead_bytes))
-    _unused, composed = compose_stripe(
-        md_stripe(after.level, after.raid_devices, after.chunk_bytes, after.layout), members
-    )
-    assumed = [device.path for device in (*members, *spares) if device.assumed]
+    draft = configure(created(wanted, members, spares, named, others), wanted, config)
     return Plan(
-        steps=tuple(steps),
+        steps=draft.steps,
         before=array_fields(None),
-        after=array_fields(after),
-        warnings=(
-            *unequal_warnings(after.level, members),
-            *composed,
-            *([f"{', '.join(assumed)}: not there yet, taken as planned by an earlier task"] if assumed else []),
-        ),
-        predicted=after,
-        assumed_parent=bool(assumed),
+        after=array_fields(draft.after),
+        warnings=draft.notes,
+        predicted=draft.after,
+        assumed_parent=any(device.assumed for device in (*members, *spares, *named.devices())),
     )
 
 
-def _take_down(others: t.Sequence[MdState]) -> list[Step]:
-    steps: list[Step] = []
-    for array in others:
-        if array.kernel_name:
-            steps.append(stop_step(array))
-        steps.append(zero_step(array.label, array.present_paths()))
-    return steps
+def _plan_existing(
+    state: MdState,
+    wanted: MdWanted,
+    members: Devices,
+    spares: Devices,
+    named: MdNamed,
+    pieces: t.Sequence[MdState],
+    config: MdConfig | None,
+) -> Plan:
+    draft = Draft(state, state.kernel_path)
+    if not state.active:
+        draft = assemble(draft, wanted, pieces, named)
+    else:
+        draft = _stop_pieces(draft, pieces, {device.path for device in (*members, *spares)})
+    draft, fresh = change_members(draft, wanted, members, spares, named)
+    draft = reshape(draft, wanted, members, fresh)
+    draft = change_settings(draft, wanted, named)
+    draft = configure(draft, wanted, config)
+    if not draft.steps:
+        draft = draft.waiting(*degraded_notes(draft.after)).noted(*stale_notes(draft.after, members))
+    return _change_plan(state, draft)
 
 
-def _plan_assemble(state: MdState, wanted: MdWanted, pieces: t.Sequence[MdState]) -> Plan:
-    if state.degraded:
-        raise PlanRefused(
-            f"the array {state.label} is not running, and only {state.raid_devices - state.degraded} of its "
-            f"{state.raid_devices} members were found ({', '.join(state.member_paths())}). Nothing was changed; "
-            "connect the missing ones, or start it without them by hand with mdadm --assemble --run"
-        )
-    steps = [stop_step(one, keep=True) for one in (state, *pieces) if one.kernel_name]
-    steps.append(assemble_step(wanted.name, state))
-    after = dataclasses.replace(state, active=True, array_state="clean", kernel_name="")
-    steps, after = _settings(steps, after, wanted, after.path)
-    return Plan(tuple(steps), array_fields(state), array_fields(after), predicted=after)
+def _stop_pieces(draft: Draft, pieces: t.Sequence[MdState], listed: set[str]) -> Draft:
+    """A member that was away and came back is assembled alone; it is let go when it is listed, to be added again."""
+    for one in pieces:
+        shown = f"{one.kernel_path} ({', '.join(one.member_paths())})"
+        if one.kernel_name and set(one.member_paths()) <= listed:
+            draft = draft.then(stop_step(one, keep=True))
+        else:
+            draft = draft.noted(
+                f"a part of the array {draft.after.label} is assembled on its own as {shown}; it is left alone"
+            )
+    return draft
 
 
-def _plan_change(state: MdState, wanted: MdWanted, pieces: t.Sequence[MdState]) -> Plan:
-    steps, after = _settings([], state, wanted, state.kernel_path)
-    fields, changed = array_fields(state), array_fields(after)
+def _change_plan(state: MdState, draft: Draft) -> Plan:
+    fields, changed = array_fields(state), array_fields(draft.after)
     managed = [key for key in fields if fields[key] != changed[key]]
+    if draft.steps and not managed:
+        # A step that only brings a device back changes no field of the prediction.
+        fields, changed, managed = {"steps": []}, {"steps": [step.summary for step in draft.steps]}, ["steps"]
     return Plan(
-        steps=tuple(steps),
+        steps=draft.steps,
         before={key: fields[key] for key in managed},
         after={key: changed[key] for key in managed},
-        warnings=tuple(
-            f"a part of the array {state.label} is assembled on its own as {one.kernel_path} "
-            f"({', '.join(one.member_paths())}); it is left alone"
-            for one in pieces
-        ),
-        predicted=after,
+        warnings=draft.notes,
+        pending=draft.pending,
+        predicted=draft.after,
     )
 
 
-def _settings(steps: list[Step], state: MdState, wanted: MdWanted, path: str) -> tuple[list[Step], MdState]:
-    """What can change in place: bitmap and readahead."""
-    after, steps = state, list(steps)
-    if wanted.bitmap is not None and state.bitmap not in (None, wanted.bitmap):
-        steps.append(bitmap_step(dataclasses.replace(state, kernel_name=path[len("/dev/") :]), wanted.bitmap))
-        after = dataclasses.replace(after, bitmap=wanted.bitmap)
-    if wanted.readahead_bytes is not None and state.readahead_bytes != wanted.readahead_bytes:
-        steps.append(readahead_step(path, wanted.readahead_bytes))
-        after = dataclasses.replace(after, readahead_bytes=wanted.readahead_bytes // SECTOR_BYTES * SECTOR_BYTES)
-    return steps, after
+def plan_md_assembled(
+    state: MdState | None,
+    wanted: MdWanted,
+    members: Devices = (),
+    *,
+    named: MdNamed = NO_NAMED,
+    pieces: t.Sequence[MdState] = (),
+) -> Plan:
+    """Starts an array that is there, and never makes one."""
+    check_wish(wanted)
+    if state is None:
+        where = f" on {', '.join(device.path for device in members)}" if members else " on this host"
+        raise PlanRefused(
+            f"the array {wanted.name} was to be assembled, but no superblock of it was found{where}. Nothing was changed"
+        )
+    _refuse_differences(state, wanted)
+    draft = Draft(state, state.kernel_path)
+    if not state.active:
+        draft = assemble(draft, wanted, pieces, named)
+    else:
+        draft = draft.waiting(*degraded_notes(state))
+    return _change_plan(state, draft)
+
+
+def plan_md_stopped(state: MdState | None, wanted: MdWanted, pieces: t.Sequence[MdState] = ()) -> Plan:
+    """Stops an array, whose superblocks and content stay."""
+    if state is None:
+        note = f"the array {wanted.name} was not found on this host, neither assembled nor by its superblocks"
+        return Plan(warnings=(note,))
+    _refuse_differences(state, wanted)
+    return _change_plan(state, stopped(Draft(state, state.kernel_path), pieces))
 
 
 def plan_md_absent(
     state: MdState | None,
     wanted: MdWanted,
-    members: t.Sequence[DeviceGeometry] = (),
+    members: Devices = (),
     pieces: t.Sequence[MdState] = (),
+    config: MdConfig | None = None,
 ) -> Plan:
     """Wipes what is inside, stops every assembly of the array and wipes the superblocks of all its members.
 
     C(members) are the devices named in the wish (none: whatever the array has). Raises PlanRefused when the array has
     members that the wish does not name.
     """
+    empty = Draft(state or MdState(path=""), "")
+    first, last = unconfigure(empty, wanted, config)
     if state is None:
-        return Plan(before=array_fields(None), after=array_fields(None))
-    assemblies = [one for one in (state, *pieces) if one.kernel_name]
-    paths = tuple(dict.fromkeys(path for one in (state, *pieces) for path in one.present_paths()))
-    named = {device.path for device in members}
-    if named and not set(paths) <= named:
-        raise PlanRefused(
-            f"the array {state.label} has members that were not named: {', '.join(sorted(set(paths) - named))}. "
-            "Nothing was changed; name them all under devices, or none"
-        )
-    steps = [wipe_content_step(one) for one in assemblies if one.active]
-    steps += [stop_step(one) for one in assemblies]
-    if paths:
-        steps.append(zero_step(wanted.name, paths))
-    lost = state.raid_devices - sum(member.slot is not None and member.present for member in state.members)
-    warning = (
-        f"{lost} of the {state.raid_devices} members of the array {state.label} could not be found, so a superblock "
-        "may come back with the disk; run this again when it does"
-    )
-    return Plan(tuple(steps), array_fields(state), array_fields(None), (warning,) if lost > 0 else ())
+        return Plan(last.steps, before=array_fields(None), after=array_fields(None))
+    draft = removal_steps(state, wanted, members, pieces)
+    steps = (*first.steps, *draft.steps, *last.steps)
+    return Plan(steps, array_fields(state), array_fields(None), draft.notes)

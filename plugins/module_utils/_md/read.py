@@ -11,10 +11,11 @@ import os
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode, BlockTree
-from ansible_collections.plumbline.storage.plugins.module_utils._block.sysfs import list_names, read_text
+from ansible_collections.plumbline.storage.plugins.module_utils._block.sysfs import list_names, read_int, read_text
 from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import MissingTool
+from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import SECTOR_BYTES
 from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdMember, MdState, MdSuperblock
 from ansible_collections.plumbline.storage.plugins.module_utils._md.parse import (
     array_from_sysfs,
@@ -24,7 +25,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.parse import
     parse_scan_devices,
 )
 
-__all__ = ["personality_problem", "read_arrays", "read_superblocks", "scan_devices"]
+__all__ = ["personality_problem", "read_arrays", "read_superblocks", "read_sync", "scan_devices"]
 
 _VALUES = (
     "array_state",
@@ -37,7 +38,10 @@ _VALUES = (
     "level",
     "metadata_version",
     "raid_disks",
+    "reshape_position",
     "sync_action",
+    "sync_completed",
+    "sync_speed",
 )
 # The kernel asks for a module by this number when a level is first used.
 _LEVEL_NUMBERS = {"linear": -1, "raid0": 0, "raid1": 1, "raid4": 4, "raid5": 5, "raid6": 6, "raid10": 10}
@@ -67,18 +71,35 @@ def _links_by_devno(tree: BlockTree, directory: str = "/dev/md") -> dict[str | N
 
 
 def _read_array(runner: Runner, node: BlockNode, tree: BlockTree, path: str) -> MdState:
-    directory = os.path.join(node.sysfs_path, "md")
-    values = {name: read_text(os.path.join(directory, name)) for name in _VALUES}
-    values["size"] = read_text(os.path.join(node.sysfs_path, "size"))
-    values["queue/read_ahead_kb"] = read_text(os.path.join(node.sysfs_path, "queue/read_ahead_kb"))
-    devices = [name for name in list_names(directory) if name.startswith("dev-")]
-    if devices:
-        values["data_offset"] = read_text(os.path.join(directory, devices[0], "offset"))
-    members = [_read_member(os.path.join(directory, name), tree) for name in devices]
+    values, members = _read_files(node.sysfs_path, tree)
     # An array whose members' superblocks cannot be read is still an array: name and UUID are then unknown.
     export = parse_export(runner.query(["mdadm", "--detail", "--export", node.path], ok=None).stdout)
-    known = {key: value for key, value in values.items() if value is not None}
-    return array_from_sysfs(node.kernel_name, path, known, export, members)
+    return array_from_sysfs(node.kernel_name, path, values, export, members)
+
+
+def _read_files(sysfs_path: str, tree: BlockTree) -> tuple[dict[str, str], list[MdMember]]:
+    directory = os.path.join(sysfs_path, "md")
+    values = {name: read_text(os.path.join(directory, name)) for name in _VALUES}
+    values["size"] = read_text(os.path.join(sysfs_path, "size"))
+    for name in ("queue/read_ahead_kb", "queue/optimal_io_size"):
+        values[name] = read_text(os.path.join(sysfs_path, name))
+    devices = [name for name in list_names(directory) if name.startswith("dev-")]
+    members = [_read_member(os.path.join(directory, name), tree) for name in devices]
+    if devices:
+        values["data_offset"] = read_text(os.path.join(directory, devices[0], "offset"))
+    return {key: value for key, value in values.items() if value is not None}, members
+
+
+def read_sync(state: MdState) -> MdState | None:
+    """The array again, by its files alone: what it does and with which devices. None when it is gone."""
+    tree = read_tree()
+    node = tree.named(state.kernel_name)
+    if node is None or _is_empty(node):
+        return None
+    values, members = _read_files(node.sysfs_path, tree)
+    homehost = f"{state.homehost}:" if state.homehost is not None else ""
+    export = {"MD_UUID": state.uuid or "", "MD_NAME": f"{homehost}{state.name or ''}"}
+    return array_from_sysfs(state.kernel_name, state.path, values, export, members)
 
 
 def _read_member(directory: str, tree: BlockTree) -> MdMember:
@@ -91,7 +112,16 @@ def _read_member(directory: str, tree: BlockTree) -> MdMember:
         devno=devno,
         slot=int(slot) if slot.isdigit() else None,
         state=(read_text(os.path.join(directory, "state")) or "unknown") if node else "missing",
+        size_bytes=node.size_bytes if node else None,
+        data_offset_bytes=(read_int(os.path.join(directory, "offset")) or 0) * SECTOR_BYTES,
+        optimal_io_bytes=_optimal_io_bytes(node) if node else None,
     )
+
+
+def _optimal_io_bytes(node: BlockNode) -> int | None:
+    """A partition has the queue of its disk."""
+    directory = os.path.dirname(node.sysfs_path) if node.kind == "partition" else node.sysfs_path
+    return read_int(os.path.join(directory, "queue/optimal_io_size"))
 
 
 def read_superblocks(runner: Runner, paths: t.Sequence[str]) -> tuple[MdSuperblock, ...]:

@@ -22,7 +22,13 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe
     level_name,
     normalise_layout,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdMember, MdState, MdWanted
+from ansible_collections.plumbline.storage.plugins.module_utils._md.model import (
+    NO_NAMED,
+    MdMember,
+    MdNamed,
+    MdState,
+    MdWanted,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._md.size import (
     array_size_bytes,
     available_bytes,
@@ -36,6 +42,7 @@ __all__ = [
     "assemble_step",
     "bitmap_step",
     "create_steps",
+    "policy_step",
     "predict_created",
     "readahead_step",
     "stop_step",
@@ -54,7 +61,10 @@ def array_path(name: str) -> str:
 
 
 def predict_created(
-    wanted: MdWanted, members: t.Sequence[DeviceGeometry], spares: t.Sequence[DeviceGeometry]
+    wanted: MdWanted,
+    members: t.Sequence[DeviceGeometry],
+    spares: t.Sequence[DeviceGeometry],
+    named: MdNamed = NO_NAMED,
 ) -> MdState:
     """The array that a create makes, documented defaults filled in; sizes None where a member's size is unknown.
 
@@ -64,8 +74,8 @@ def predict_created(
     chunk = (wanted.chunk_bytes or DEFAULT_CHUNK_BYTES) if has_chunk(level) else None
     layout = normalise_layout(level, wanted.layout) or _DEFAULT_LAYOUTS.get(level)
     metadata = wanted.metadata or _DEFAULT_METADATA
-    slots: list[int | None] = [*range(len(members)), *([None] * len(spares))]
     old = metadata == "0.90"
+    members = _write_mostly_last(members, named)
     shape = MdState(
         path=array_path(wanted.name),
         uuid=wanted.uuid,
@@ -77,21 +87,47 @@ def predict_created(
         layout=layout,
         metadata=metadata,
         bitmap=_created_bitmap(wanted, level),
-        members=tuple(
-            MdMember(device.path, slot=slot, state="spare" if slot is None else "in_sync")
-            for device, slot in zip([*members, *spares], slots)
-        ),
+        members=_created_members(members, spares, named),
         sync_action="idle" if is_redundant(level) else None,
         readahead_bytes=wanted.readahead_bytes or md_readahead_bytes(level, len(members), chunk, layout),
-        consistency_policy=wanted.consistency_policy,
+        consistency_policy=_created_policy(wanted, level),
     )
     return _with_sizes(shape, wanted, members, spares)
 
 
-def _created_bitmap(wanted: MdWanted, level: str) -> str:
+def _write_mostly_last(members: t.Sequence[DeviceGeometry], named: MdNamed) -> list[DeviceGeometry]:
+    """mdadm marks every device behind the option; the places of a raid1 are all alike."""
+    mostly = named.write_mostly or ()
+    return sorted(members, key=lambda device: device.path in mostly)
+
+
+def _created_members(
+    members: t.Sequence[DeviceGeometry], spares: t.Sequence[DeviceGeometry], named: MdNamed
+) -> tuple[MdMember, ...]:
+    found = []
+    for slot, device in enumerate(members):
+        mostly = ",write_mostly" if device.path in (named.write_mostly or ()) else ""
+        found.append(MdMember(device.path, slot=slot, state=f"in_sync{mostly}", size_bytes=device.size_bytes))
+    found += [MdMember(device.path, state="spare", size_bytes=device.size_bytes) for device in spares]
+    if named.journal is not None:
+        found.append(MdMember(named.journal.path, state="journal", size_bytes=named.journal.size_bytes))
+    return tuple(found)
+
+
+def _created_policy(wanted: MdWanted, level: str) -> str | None:
+    """What the kernel will call it."""
     if not is_redundant(level):
+        return None
+    if wanted.journal:
+        return "journal"
+    default = "bitmap" if _created_bitmap(wanted, level) == "internal" else "resync"
+    return wanted.consistency_policy or default
+
+
+def _created_bitmap(wanted: MdWanted, level: str) -> str:
+    if not is_redundant(level) or wanted.journal:
         return "none"
-    return wanted.bitmap or ("internal" if wanted.consistency_policy in (None, "bitmap") else "none")
+    return wanted.bitmap or ("internal" if wanted.consistency_policy is None else "none")
 
 
 def _with_sizes(
@@ -141,7 +177,7 @@ def create_steps(wanted: MdWanted, after: MdState) -> list[Step]:
     """
     paths = after.member_paths()
     listed = ", ".join(paths)
-    argv = ("mdadm", "--create", after.path, "--run", *_create_options(wanted, after), *paths)
+    argv = ("mdadm", "--create", after.path, "--run", *_create_options(wanted, after), *_create_devices(after))
     return [
         Step(("wipefs", "--all", *paths), f"wipe signatures from {listed}", writes=paths, retries=2),
         Step(argv, f"create the {after.level} array {wanted.name} on {listed}", writes=paths),
@@ -154,8 +190,20 @@ def create_steps(wanted: MdWanted, after: MdState) -> list[Step]:
     ]
 
 
+def _create_devices(after: MdState) -> list[str]:
+    words: list[str] = []
+    for member in after.members:
+        if member.write_mostly and "--write-mostly" not in words:
+            words.append("--write-mostly")
+        if member.role == "spare" and "--write-mostly" in words and "--readwrite" not in words:
+            words.append("--readwrite")
+        if member.role != "journal":
+            words.append(member.path)
+    return words
+
+
 def _create_options(wanted: MdWanted, after: MdState) -> list[str]:
-    spares = len(after.members) - after.raid_devices
+    spares = sum(member.role == "spare" for member in after.members)
     options = [f"--metadata={after.metadata}", f"--level={after.level}", f"--raid-devices={after.raid_devices}"]
     if after.metadata != "0.90":
         options[:0] = [f"--homehost={after.homehost}", f"--name={wanted.name}"]
@@ -166,10 +214,13 @@ def _create_options(wanted: MdWanted, after: MdState) -> list[str]:
     if wanted.layout and after.layout:
         options.append(f"--layout={after.layout}")
     # mdadm before 4.4 refuses the option for levels that cannot have a bitmap; later ones ask a question without it.
-    if is_redundant(after.level):
+    # Beside a journal 4.2 refuses it too.
+    if is_redundant(after.level) and not after.journal_path:
         options.append(f"--bitmap={after.bitmap}")
-    if wanted.consistency_policy:
-        options.append(f"--consistency-policy={wanted.consistency_policy}")
+    if wanted.consistency_policy or wanted.journal:
+        options.append(f"--consistency-policy={wanted.consistency_policy or 'journal'}")
+    if after.journal_path:
+        options.append(f"--write-journal={after.journal_path}")
     if wanted.assume_clean and is_redundant(after.level):
         options.append("--assume-clean")
     if wanted.size_bytes is not None:
@@ -181,14 +232,16 @@ def _create_options(wanted: MdWanted, after: MdState) -> list[str]:
     return options
 
 
-def assemble_step(name: str, state: MdState) -> Step:
-    """Start an array that is only superblocks; nothing is overwritten."""
-    argv = ("mdadm", "--assemble", array_path(name), f"--uuid={state.uuid}", *state.member_paths())
-    return Step(argv, f"assemble the array {name} from {', '.join(state.member_paths())}", retries=1)
+def assemble_step(name: str, state: MdState, paths: t.Sequence[str], degraded: bool = False) -> Step:
+    """Start an array that is only superblocks; nothing is overwritten. C(degraded): also without its missing members."""
+    run = ("--run",) if degraded else ()
+    argv = ("mdadm", "--assemble", array_path(name), *run, f"--uuid={state.uuid}", *paths)
+    without = f" without {state.degraded} of its members" if degraded else ""
+    return Step(argv, f"assemble the array {name} from {', '.join(paths)}{without}", retries=1)
 
 
 def stop_step(state: MdState, keep: bool = False) -> Step:
-    """Stop an assembled array; C(keep) for one that is assembled again at once."""
+    """Stop an assembled array; with C(keep) its content stays, so that only its use matters."""
     names = [f"md:{state.uuid}"] if state.uuid else []
     if not state.active or not state.uuid:
         # The kernel does not tell the UUID of an array that is not running, so the device is named too.
@@ -197,6 +250,7 @@ def stop_step(state: MdState, keep: bool = False) -> Step:
         ("mdadm", "--stop", state.kernel_path),
         f"stop the array {state.label}",
         removes=() if keep else tuple(names),
+        stops=tuple(names) if keep else (),
         retries=3,
         locks=state.present_paths(),
     )
@@ -229,6 +283,15 @@ def readahead_step(path: str, readahead_bytes: int) -> Step:
         ("blockdev", "--setra", str(readahead_bytes // SECTOR_BYTES), path),
         f"set the readahead of {path} to {format_size(readahead_bytes)}",
         awaits=(path,),
+    )
+
+
+def policy_step(state: MdState, policy: str) -> Step:
+    """Change how a raid5 becomes consistent after a crash, in place."""
+    return Step(
+        ("mdadm", "--grow", f"--consistency-policy={policy}", state.kernel_path),
+        f"set the consistency policy of the array {state.label} to {policy}",
+        retries=1,
     )
 
 
