@@ -12,7 +12,16 @@ import typing as t
 if t.TYPE_CHECKING:
     from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Step
 
-__all__ = ["CommandError", "MissingTool", "ParseError", "PlanRefused", "StepFailed", "StorageError", "VerifyFailed"]
+__all__ = [
+    "CommandError",
+    "DriftFound",
+    "MissingTool",
+    "ParseError",
+    "PlanRefused",
+    "StepFailed",
+    "StorageError",
+    "VerifyFailed",
+]
 
 
 class StorageError(Exception):
@@ -54,6 +63,10 @@ class ParseError(StorageError):
 
 class PlanRefused(StorageError):
     """The wish cannot or must not be carried out; nothing was changed."""
+
+
+class DriftFound(PlanRefused):
+    """An existing object differs from the wish in what cannot change in place; the sentence has both values."""
 
 
 class StepFailed(StorageError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import DriftFound, PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.align import misalignment
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
@@ -161,7 +161,7 @@ def _refuse_differences(state: MdState, wanted: MdWanted) -> None:
         return
     listed = "; ".join(f"{name} is {is_}, asked is {want}" for name, is_, want in found)
     hint = f" ({state.degraded} of its {state.raid_devices} members are missing)" if state.degraded else ""
-    raise PlanRefused(
+    raise DriftFound(
         f"the array {state.label} exists on {', '.join(state.member_paths())}{hint} and differs in what cannot "
         f"be changed in place: {listed}. Nothing was changed; correct the wish, or remove the array with state: absent"
     )
