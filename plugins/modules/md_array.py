@@ -295,12 +295,6 @@ EXAMPLES = r"""
     name: data
     state: stopped
 
-- name: Start an array that lacks a disk
-  plumbline.storage.md_array:
-    name: data
-    state: assembled
-    run_degraded: true
-
 - name: Remove it, and its superblocks
   plumbline.storage.md_array:
     name: data
