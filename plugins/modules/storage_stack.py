@@ -47,6 +47,15 @@ options:
     type: str
     choices: [present, verified, absent]
     default: present
+  on_drift:
+    description:
+      - What to do when the stack exists and differs from the description in what cannot change in place, such as the chunk of an array.
+      - V(fail) refuses with both values. V(warn) leaves the layer as it is and warns with both values; other disks, another region or
+        other layers are refused all the same. V(rebuild) removes the stack B(with everything in it) and builds it anew, only when every
+        disk of it is listed in O(expendable_disks).
+    type: str
+    choices: [fail, warn, rebuild]
+    default: fail
   disks:
     description:
       - Serial numbers or WWNs of the disks, in quotes, in the order in which layers take them. Needed unless O(state=absent).
@@ -69,7 +78,8 @@ options:
       - C(md) takes level, chunk, layout, metadata, bitmap (V(none) when omitted), data_offset, initial_sync (V(assume_clean) or V(resync)).
       - C(pv) takes metadatasize, dataalignment (V(auto) when omitted, the full stripe below), dataalignmentoffset. C(vg) takes extent_size.
       - C(lv) takes type, stripes, stripesize, mirrors, regionsize, size. C(xfs) takes geometry (V(auto) when omitted), su, sw, agcount,
-        sector_size, block_size, label.
+        sector_size, block_size, label, and mount, a directory on which it is mounted for good, by a systemd mount unit that names it by
+        UUID, with mount_options (V(defaults) when omitted).
       - Every layer takes name, and on to say what it stands on; without it, on the nearest layer below that can carry it, else on all disks.
     type: list
     elements: dict
@@ -126,6 +136,27 @@ EXAMPLES = r"""
     region: {start: 1MiB, size: 900GiB}
     layers: [{md: {level: 5, chunk: 256KiB}}, {xfs: {}}]
 
+- name: Two volumes in one group, one of them mounted at every boot
+  plumbline.storage.storage_stack:
+    name: srv
+    disks: ["S1", "S2", "S3", "S4"]
+    layers:
+      - md: {level: 10, chunk: 512KiB, bitmap: internal, initial_sync: resync}
+      - pv: {}
+      - vg: {}
+      - lv: {name: db, size: 200GiB}
+      - lv: {name: logs, on: vg, size: 50GiB}
+      - xfs: {on: db, label: db, mount: /srv/db, mount_options: "noatime,logbsize=256k"}
+      - xfs: {name: logfs, on: logs}
+
+- name: Try another chunk; what is in the stack may be lost
+  plumbline.storage.storage_stack:
+    name: scratch
+    disks: ["S1", "S2", "S3", "S4"]
+    layers: [{md: {level: 5, chunk: 512KiB}}, {xfs: {}}]
+    on_drift: rebuild
+    expendable_disks: ["S1", "S2", "S3", "S4"]
+
 - name: Remove it
   plumbline.storage.storage_stack:
     name: data
@@ -152,9 +183,12 @@ stack:
     filesystem_device:
       description: Path of the device that holds the XFS, or null.
       type: str
-    filesystem_uuid:
-      description: UUID of the XFS, or null.
-      type: str
+    filesystems:
+      description: UUID of the XFS by name of the layer.
+      type: dict
+    mounts:
+      description: Directory on which it is mounted for good, by name of the layer.
+      type: dict
     devices:
       description: Path by name of the layer.
       type: dict
@@ -187,6 +221,7 @@ ARGUMENT_SPEC: dict[str, t.Any] = {
     "name": {"type": "str", "required": True},
     "experiment": {"type": "str", "default": "stack"},
     "state": {"type": "str", "choices": ["present", "verified", "absent"], "default": "present"},
+    "on_drift": {"type": "str", "choices": ["fail", "warn", "rebuild"], "default": "fail"},
     "disks": {"type": "list", "elements": "raw", "default": []},
     "region": {"type": "dict", "default": {"start": "1MiB", "size": "10GiB"}},
     "usable_size": {"type": "str"},

@@ -17,7 +17,11 @@ from ansible_collections.plumbline.storage.plugins.module_utils._block.sysfs imp
 from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
 from ansible_collections.plumbline.storage.plugins.module_utils._core.consent import Consent
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused, VerifyFailed
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import (
+    PlanRefused,
+    StepFailed,
+    VerifyFailed,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._core.guard import Guard
 from ansible_collections.plumbline.storage.plugins.module_utils._core.module import settle
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step, apply_plan
@@ -27,11 +31,15 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model 
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe import level_name
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvmState
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read import kernel_path, read_lvm
+from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdState
+from ansible_collections.plumbline.storage.plugins.module_utils._md.operation import take_back_failed_create
 from ansible_collections.plumbline.storage.plugins.module_utils._md.read import (
     personality_problem,
     read_arrays,
     read_superblocks,
 )
+from ansible_collections.plumbline.storage.plugins.module_utils._md.read_wish import with_superblocks
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.read import read_mount
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.model import TableState
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.read import read_table
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import (
@@ -39,10 +47,11 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose i
     World,
     compose_layers,
     compose_regions,
+    filesystem_paths,
     merge,
-    top_path,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import StackDescription
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import mounts_of
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.record import (
     StackRecord,
     delete_record,
@@ -51,6 +60,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.record im
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.removal import (
     compose_region_removal,
     compose_removal,
+    compose_unmount,
     unassembled_arrays,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.settings import (
@@ -82,10 +92,15 @@ def disk_geometry(disk: DiskIdentity) -> DeviceGeometry:
 
 
 class StackBuilder:
-    """Works on one set of disks. C(consent) is what the person listed; what a record names as ours needs no more."""
+    """Works on one set of disks. C(consent) is what the person listed; what a record names as ours needs no more.
 
-    def __init__(self, runner: Runner, consent: Consent, disks: t.Sequence[DiskIdentity] = ()) -> None:
-        self.runner, self.consent, self.disks = runner, consent, tuple(disks)
+    C(tolerant) leaves what differs and cannot change as it is, with a warning.
+    """
+
+    def __init__(
+        self, runner: Runner, consent: Consent, disks: t.Sequence[DiskIdentity] = (), tolerant: bool = False
+    ) -> None:
+        self.runner, self.consent, self.disks, self.tolerant = runner, consent, tuple(disks), tolerant
         self.warnings: list[str] = []
         self._applied: list[Step] = []
         self._guards: dict[str, Guard] = {}
@@ -97,30 +112,40 @@ class StackBuilder:
         disks = tuple(disk_geometry(disk) for disk in self.disks)
         return World(disks=disks, tables=tuple(read_table(self.runner, disk.path) for disk in disks))
 
-    def read_layers(self, record: StackRecord, stack: StackDescription | None) -> World:
-        """Arrays, LVM and the file system of a stack, as far as it has them. Few processes."""
+    def read_layers(
+        self, record: StackRecord, stack: StackDescription | None, regions: t.Sequence[DeviceGeometry] = ()
+    ) -> World:
+        """Arrays, LVM, file systems and mounts of a stack, as far as it has them. Few processes."""
         tree = read_tree()
-        arrays = tuple(read_arrays(self.runner, tree)) if record.arrays else ()
+        arrays = tuple(self._read_arrays(tree)) if record.arrays else ()
         lvm = read_lvm(self.runner) if record.groups else LvmState()
-        problems: dict[str, str] = {}
         paths = {
             f"/dev/md/{name}": array.kernel_path
             for name in record.array_names.values()
             for array in arrays
             if array.uuid in record.arrays.values() and array.name == name
         }
-        filesystems = {}
-        if stack is not None:
-            for layer in stack.layers:
-                if layer.kind == "md" and not arrays:
-                    level = level_name(layer.options["level"])
-                    problem = personality_problem(self.runner, level)
-                    problems.update({level: problem} if problem else {})
-            top = top_path(stack, record)
-            if top is not None and record.filesystem is not None:
-                real = paths.get(top, top)
-                filesystems[real] = read_xfs(self.runner, real) if os.path.exists(real) else None
-        return World(arrays=arrays, lvm=lvm, filesystems=filesystems, kernel_paths=paths, personality_problems=problems)
+        devices = {} if stack is None else filesystem_paths(stack, record, regions)
+        real = {name: paths.get(path, path) for name, path in devices.items()}
+        places = {*record.mounts.values(), *(mounts_of(stack) if stack else {}).values()}
+        return World(
+            arrays=arrays,
+            lvm=lvm,
+            filesystems={path: read_xfs(self.runner, path) if os.path.exists(path) else None for path in real.values()},
+            mounts={place: read_mount(place, users=stack is None) for place in places},
+            kernel_paths=paths,
+            mapped={path: os.path.realpath(path) for path in real.values()} if places else {},
+            personality_problems=self._personality_problems(stack) if stack is not None and not arrays else {},
+        )
+
+    def _read_arrays(self, tree: BlockTree) -> list[MdState]:
+        """Also arrays that lie there inactive: what they are stands on their members."""
+        return [with_superblocks(self.runner, array) for array in read_arrays(self.runner, tree)]
+
+    def _personality_problems(self, stack: StackDescription) -> dict[str, str]:
+        levels = {level_name(layer.options["level"]) for layer in stack.layers if layer.kind == "md"}
+        problems = {level: personality_problem(self.runner, level) for level in sorted(levels)}
+        return {level: problem for level, problem in problems.items() if problem}
 
     def region_nodes(self, record: StackRecord, tree: BlockTree | None = None) -> list[BlockNode]:
         """The regions of a record that the kernel shows."""
@@ -141,6 +166,27 @@ class StackBuilder:
         guard.check(merge([clear, plan]))
         return merge([clear, plan]), regions
 
+    def plan_blank_ground(self, record: StackRecord) -> tuple[Plan, tuple[DeviceGeometry, ...]]:
+        """The plan that makes the regions once everything on the disks is gone."""
+        disks = tuple(disk_geometry(disk) for disk in self.disks)
+        tables = tuple(TableState(disk.path, sector_bytes=disk.logical_sector_bytes) for disk in disks)
+        return compose_regions(record, World(disks=disks, tables=tables))
+
+    def compose(
+        self,
+        stack: StackDescription,
+        record: StackRecord,
+        regions: t.Sequence[DeviceGeometry],
+        usable_bytes: int | None,
+    ) -> Built:
+        """What there is of the stack, and the plan for the rest."""
+        built = compose_layers(
+            stack, record, regions, self.read_layers(record, stack, regions), usable_bytes, self.tolerant
+        )
+        said = [*built.plan.warnings, *(f"left as it is: {text}" for text in built.drift)]
+        self.warnings += [text for text in said if text not in self.warnings]
+        return built
+
     def ensure_regions(self, record: StackRecord) -> tuple[tuple[DeviceGeometry, ...], bool]:
         """Makes the regions that are missing; what was on those disks is taken down and lost, if it may be.
 
@@ -157,7 +203,11 @@ class StackBuilder:
     def _apply(self, plan: Plan, record: StackRecord) -> None:
         """Records what will be ours, then runs the steps under the guard's eye."""
         write_record(record)
-        self._applied += apply_plan(plan, self.runner, before_step=self._guard(record).before_step)
+        try:
+            self._applied += apply_plan(plan, self.runner, before_step=self._guard(record).before_step)
+        except StepFailed as error:
+            error.cleanup = take_back_failed_create(self.runner, error.step)
+            raise
         settle(self.runner)
 
     def applied(self) -> Plan:
@@ -172,13 +222,12 @@ class StackBuilder:
         usable_bytes: int | None,
     ) -> tuple[Built, bool]:
         """Builds what is missing of a stack and verifies the whole by reading it again. Returns it, and whether anything changed."""
-        built = compose_layers(stack, record, regions, self.read_layers(record, stack), usable_bytes)
-        self.warnings += [text for text in built.plan.warnings if text not in self.warnings]
+        built = self.compose(stack, record, regions, usable_bytes)
         changed = built.plan.changed
         if changed:
             self._guard(record).check(built.plan)
             self._apply(built.plan, record)
-            built = compose_layers(stack, record, regions, self.read_layers(record, stack), usable_bytes)
+            built = self.compose(stack, record, regions, usable_bytes)
             _refuse_rest(built.plan, f"stack {stack.name}")
         return built, self._apply_settings(stack, record, built) or changed
 
@@ -216,33 +265,42 @@ class StackBuilder:
 
     def plan_removal(self, record: StackRecord) -> Plan:
         """What removing would do now, with its refusals; arrays that lie in pieces are not assembled for it."""
-        return self._checked_removal(record, self.read_layers(record, None), self._region_paths(record))
+        world = self.read_layers(record, None)
+        unmount = compose_unmount(record, world)
+        # Once our own mount is gone the guard looks at what is below; as long as it is there, it would refuse that.
+        layers = self._removal(record, world, self._region_paths(record), judged=not unmount.changed)
+        return merge([unmount, layers])
 
     def remove(self, record: StackRecord) -> Plan:
         """Removes the layers of a record, and its regions unless they outlive it. Returns what was done."""
         nodes = self._region_paths(record)
         world = self.read_layers(record, None)
+        unmount = compose_unmount(record, world)
+        if unmount.changed:
+            self._applied += apply_plan(unmount, self.runner)
+            settle(self.runner)
         if unassembled_arrays(record, world) and nodes:
             world = self._assemble(record, world, nodes)
-        plan = self._checked_removal(record, world, nodes)
+        plan = self._removal(record, world, nodes)
         self._applied += apply_plan(plan, self.runner, before_step=self._guard(record).before_step)
         settle(self.runner)
         self._verify_removed(record)
         self._restore_settings(record)
         delete_record(record.id)
-        return plan
+        return merge([unmount, plan])
 
     def _region_paths(self, record: StackRecord) -> list[str]:
         return [node.path for node in self.region_nodes(record)]
 
-    def _checked_removal(self, record: StackRecord, world: World, nodes: t.Sequence[str]) -> Plan:
-        """The plan for layers and, where they go too, regions, after the guard has seen the whole of it."""
+    def _removal(self, record: StackRecord, world: World, nodes: t.Sequence[str], judged: bool = True) -> Plan:
+        """The plan for layers and, where they go too, regions, after the guard has judged the whole of it."""
         plans = [compose_removal(record, world, nodes)]
         if not record.keeps_regions:
             self.disks = self.disks or self._recorded_disks(record)
             plans.append(compose_region_removal(record, self.read_ground()))
         plan = merge(plans)
-        self._guard(record).check(plan)
+        if judged:
+            self._guard(record).check(plan)
         return plan
 
     def _verify_removed(self, record: StackRecord) -> None:

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import typing as t
 
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import DriftFound, PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import parse_optional_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import ExtentRequest
@@ -41,6 +41,9 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_vg imp
 from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdState, MdWanted
 from ansible_collections.plumbline.storage.plugins.module_utils._md.plan import geometry_of as array_geometry
 from ansible_collections.plumbline.storage.plugins.module_utils._md.plan import plan_md
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import MountState, MountWanted
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.plan import plan_mount, plan_unmount
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.unit import check_mount_path
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.model import (
     PartitionWanted,
     TableState,
@@ -59,7 +62,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._xfs.operation i
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._xfs.plan import plan_xfs
 
-__all__ = ["Built", "World", "compose_layers", "compose_regions", "region_wanted", "top_path"]
+__all__ = ["Built", "World", "compose_layers", "compose_regions", "filesystem_paths", "merge", "region_wanted"]
 
 _REGION_ALIGNMENT_BYTES = 1024**2
 
@@ -73,22 +76,32 @@ class World:
     arrays: tuple[MdState, ...] = ()
     lvm: LvmState = dataclasses.field(default_factory=LvmState)
     filesystems: t.Mapping[str, XfsState | OtherContent | None] = dataclasses.field(default_factory=dict)
+    mounts: t.Mapping[str, MountState] = dataclasses.field(default_factory=dict)
     kernel_paths: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    mapped: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     personality_problems: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def kernel(self, path: str) -> str:
         return self.kernel_paths.get(path, path)
 
+    def mounted_as(self, path: str) -> str:
+        """The kernel's own name, as a mount shows it: C(/dev/dm-0) of a logical volume."""
+        return self.mapped.get(path, path)
+
 
 @dataclasses.dataclass(frozen=True)
 class Built:
-    """A plan for the whole stack, and where each layer is: C(devices) path by layer name, C(top) the uppermost device."""
+    """A plan for the whole stack, and where each layer is: C(devices) path by layer name, C(top) the uppermost device.
+
+    C(drift) are the differences that were left as they are.
+    """
 
     plan: Plan
     devices: t.Mapping[str, str]
     geometries: t.Mapping[str, DeviceGeometry]
     top: str | None
     filesystem: str | None
+    drift: tuple[str, ...] = ()
 
 
 def region_wanted(record: StackRecord, index: int, disk: str) -> PartitionWanted:
@@ -146,8 +159,11 @@ class _Composer:
         regions: t.Sequence[DeviceGeometry],
         world: World,
         usable_bytes: int | None,
+        tolerant: bool,
     ) -> None:
         self.stack, self.record, self.world, self.usable_bytes = stack, record, world, usable_bytes
+        self.tolerant = tolerant
+        self.drift: list[str] = []
         self.plans: list[Plan] = []
         self.grounds: dict[str, list[DeviceGeometry]] = {f"disk:{n}": [region] for n, region in enumerate(regions)}
         self.volumes: dict[str, list[PvState]] = {}
@@ -159,6 +175,16 @@ class _Composer:
         for layer in self.stack.layers:
             handlers[layer.kind](layer)
 
+    def _unless_drifted(self, plan: t.Callable[[], Plan]) -> Plan:
+        """The plan; where the existing object differs in what cannot change and that is tolerated, a plan of nothing."""
+        try:
+            return plan()
+        except DriftFound as drift:
+            if not self.tolerant:
+                raise
+            self.drift.append(drift.message)
+            return Plan()
+
     def _below(self, layer: Layer) -> list[DeviceGeometry]:
         return [ground for name in layer.on for ground in self.grounds[name]]
 
@@ -168,14 +194,19 @@ class _Composer:
     def md(self, layer: Layer) -> None:
         below = self._below(layer)
         wanted = self._md_wanted(layer, below)
-        found = next((array for array in self.world.arrays if array.uuid == wanted.uuid), None)
+        found = self._array(wanted.uuid)
         problem = self.world.personality_problems.get(str(wanted.level))
         if found is None and problem:
             raise PlanRefused(problem)
-        plan = plan_md(found, wanted, below)
+        plan = self._unless_drifted(lambda: plan_md(found, wanted, below))
         state = found if found is not None and not plan.changed else plan.predicted
         geometry = array_geometry(state, below)
         self._add(layer, plan, dataclasses.replace(geometry, path=self.world.kernel(f"/dev/md/{wanted.name}")))
+
+    def _array(self, uuid: str | None) -> MdState | None:
+        """The array itself, before an old member of it that stands apart."""
+        same = [array for array in self.world.arrays if array.uuid == uuid]
+        return next((array for array in same if array.active), same[0] if same else None)
 
     def _md_wanted(self, layer: Layer, below: t.Sequence[DeviceGeometry]) -> MdWanted:
         options = layer.options
@@ -218,18 +249,22 @@ class _Composer:
         present = [self.world.lvm.pv(wish.path) for wish in wishes]
         found = self.world.lvm.vg(name)
         combined = combined_create(wanted, wishes, below) if found is None and not any(present) else None
-        pv_plans = [] if combined else [plan_pv(pv, wish, below[wish.path]) for pv, wish in zip(present, wishes)]
+        pv_plans = [] if combined else [self._pv_plan(pv, wish, below) for pv, wish in zip(present, wishes)]
         pvs = (
             [plan.predicted for plan in pv_plans]
             if pv_plans
             else [plan_pv(None, wish, below[wish.path]).predicted for wish in wishes]
         )
-        plan = combined or plan_vg(found, wanted, pvs, below)
+        plan = combined or self._unless_drifted(lambda: plan_vg(found, wanted, pvs, below))
         group = plan.predicted if plan.changed or found is None else found
         members = self.world.lvm.pvs_of(name) if found is not None and not plan.changed else members_after(pvs, group)
         self.plans += [*pv_plans, plan]
         self.groups[layer.name] = (group, tuple(members))
         self.grounds[layer.name] = list(below.values())
+
+    def _pv_plan(self, found: PvState | None, wish: PvWanted, below: t.Mapping[str, DeviceGeometry]) -> Plan:
+        plan = self._unless_drifted(lambda: plan_pv(found, wish, below[wish.path]))
+        return plan if plan.predicted is not None else dataclasses.replace(plan, predicted=found)
 
     def _pv_wishes(self, layer: Layer) -> tuple[list[PvWanted], dict[str, DeviceGeometry]]:
         wishes: list[PvWanted] = []
@@ -258,7 +293,7 @@ class _Composer:
         found = self.world.lvm.lv(group.name, layer.name)
         if found is not None:
             found = dataclasses.replace(found, segments=physical_segments(self.world.lvm, found))
-        plan = plan_lv(found, wanted, group, pvs, below)
+        plan = self._unless_drifted(lambda: plan_lv(found, wanted, group, pvs, below))
         state: LvState = plan.predicted if plan.changed or found is None else found
         geometry, warnings = geometry_of_lv(state, group, pvs, below)
         if found is None:
@@ -291,9 +326,23 @@ class _Composer:
         params = {name: layer.options.get(name) for name in names}
         if params["su"] is None and params["geometry"] is None:
             params["geometry"] = "auto"
-        wanted = xfs_wanted_from_params({**params, "device": ground.path, "uuid": self.record.filesystem})
-        plan = plan_xfs(self.world.filesystems.get(ground.path), wanted, ground)
+        wanted = xfs_wanted_from_params({**params, "device": ground.path, "uuid": self.record.filesystems[layer.name]})
+        plan = self._unless_drifted(lambda: plan_xfs(self.world.filesystems.get(ground.path), wanted, ground))
         self._add(layer, plan, ground)
+        self._mount(layer, ground.path)
+
+    def _mount(self, layer: Layer, device: str) -> None:
+        """The permanent mount; one that an earlier description had elsewhere goes first."""
+        wished, had = layer.options.get("mount"), self.record.mounts.get(layer.name)
+        if had is not None and had != wished:
+            self.plans.append(plan_unmount(self.world.mounts.get(had, MountState(had)), self.record.id))
+        if wished is None:
+            return
+        options = str(layer.options.get("mount_options") or "defaults")
+        check_mount_path(str(wished), options)
+        wanted = MountWanted(str(wished), self.record.filesystems[layer.name], options, self.record.id)
+        state = self.world.mounts.get(wanted.path, MountState(wanted.path))
+        self.plans.append(plan_mount(state, wanted, self.world.mounted_as(device)))
 
     def _add(self, layer: Layer, plan: Plan, geometry: DeviceGeometry) -> None:
         self.plans.append(plan)
@@ -314,23 +363,32 @@ def compose_layers(
     regions: t.Sequence[DeviceGeometry],
     world: World,
     usable_bytes: int | None,
+    tolerant: bool = False,
 ) -> Built:
-    """The plan for every layer over the regions. Raises PlanRefused where a layer cannot be, or an existing one differs."""
-    composer = _Composer(stack, record, regions, world, usable_bytes)
+    """The plan for every layer over the regions.
+
+    Raises PlanRefused where a layer cannot be, and DriftFound where an existing one differs in what cannot change, unless
+    C(tolerant): then it is left as it is, and told.
+    """
+    composer = _Composer(stack, record, regions, world, usable_bytes, tolerant)
     composer.walk()
     plan = merge(composer.plans)
     devices = [layer for layer in stack.layers if layer.kind in ("md", "lv")]
     xfs = next((layer for layer in stack.layers if layer.kind == "xfs"), None)
     top = composer.devices[devices[-1].name] if devices else (composer.devices[xfs.name] if xfs else None)
     geometries = {name: grounds[0] for name, grounds in composer.grounds.items() if len(grounds) == 1}
-    return Built(plan, composer.devices, geometries, top, composer.devices[xfs.name] if xfs else None)
+    filesystem = composer.devices[xfs.name] if xfs else None
+    return Built(plan, composer.devices, geometries, top, filesystem, tuple(composer.drift))
 
 
-def top_path(stack: StackDescription, record: StackRecord) -> str | None:
-    """The name that the uppermost device of a stack has, whether it exists or not; None for a bare region."""
-    for layer in reversed(stack.layers):
-        if layer.kind == "lv":
-            return f"/dev/{record.groups[layer.on[0]]}/{layer.name}"
+def filesystem_paths(
+    stack: StackDescription, record: StackRecord, regions: t.Sequence[DeviceGeometry]
+) -> dict[str, str]:
+    """The device of every XFS layer by the name that it has, whether it exists or not."""
+    paths = {f"disk:{index}": region.path for index, region in enumerate(regions)}
+    for layer in stack.layers:
         if layer.kind == "md":
-            return f"/dev/md/{record.array_names[layer.name]}"
-    return None
+            paths[layer.name] = f"/dev/md/{record.array_names[layer.name]}"
+        elif layer.kind == "lv":
+            paths[layer.name] = f"/dev/{record.groups[layer.on[0]]}/{layer.name}"
+    return {layer.name: paths[layer.on[0]] for layer in stack.layers if layer.kind == "xfs"}

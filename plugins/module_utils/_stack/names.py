@@ -14,7 +14,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._disk.model impo
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Region, StackDescription
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.record import StackRecord
 
-__all__ = ["OWNER_TAG", "new_record", "owner_tag", "short_name", "stack_id"]
+__all__ = ["OWNER_TAG", "mounts_of", "new_record", "owner_tag", "short_name", "stack_id"]
 
 # An md name and its home host ("any:") share 32 bytes, the last of which mdadm leaves zero.
 MD_NAME_LENGTH = 27
@@ -67,10 +67,16 @@ def new_record(
         arrays={name: md_uuid(new_uuid()) for name in arrays},
         array_names=_layer_names(record_id, arrays),
         groups=_layer_names(record_id, groups),
-        filesystem=new_uuid() if any(layer.kind == "xfs" for layer in stack.layers) else None,
+        filesystems={layer.name: new_uuid() for layer in stack.layers if layer.kind == "xfs"},
+        mounts=mounts_of(stack),
         keeps_regions=keeps_regions,
         run_id=run_id,
     )
+
+
+def mounts_of(stack: StackDescription) -> dict[str, str]:
+    """Where the file systems of a stack are mounted for good, by layer."""
+    return {layer.name: str(layer.options["mount"]) for layer in stack.layers if layer.options.get("mount") is not None}
 
 
 def disk_identity(disk: DiskIdentity) -> dict[str, t.Any]:

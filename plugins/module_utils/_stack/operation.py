@@ -13,17 +13,31 @@ import typing as t
 from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
 from ansible_collections.plumbline.storage.plugins.module_utils._core.consent import Consent, parse_consent
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused, VerifyFailed
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import (
+    DriftFound,
+    PlanRefused,
+    VerifyFailed,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._core.lock import host_lock
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
-from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import parse_optional_size
+from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size, parse_optional_size
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.read import read_disks
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.build import StackBuilder, fresh_uuid
-from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import Built, compose_layers, merge
-from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import StackDescription
-from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import disk_identity, new_record, stack_id
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import (
+    Built,
+    World,
+    compose_layers,
+    merge,
+)
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Region, StackDescription
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import (
+    disk_identity,
+    mounts_of,
+    new_record,
+    stack_id,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.parse import (
     check_name,
     parse_region,
@@ -48,7 +62,7 @@ def run_stack(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.An
     with host_lock(f"stack {record_id}", enabled=not check_mode and params["state"] != "verified"):
         if params["state"] == "absent":
             return _absent(record_id, runner, consent)
-        return _present(record_id, params, runner, consent)
+        return _present(_read_wish(record_id, params), runner, consent)
 
 
 def _absent(record_id: str, runner: Runner, consent: Consent) -> dict[str, t.Any]:
@@ -61,7 +75,28 @@ def _absent(record_id: str, runner: Runner, consent: Consent) -> dict[str, t.Any
     return _result(record_id, plan, True, builder.warnings)
 
 
-def _present(record_id: str, params: t.Mapping[str, t.Any], runner: Runner, consent: Consent) -> dict[str, t.Any]:
+class _Wish(t.NamedTuple):
+    """What was asked for, resolved against this host."""
+
+    record_id: str
+    params: t.Mapping[str, t.Any]
+    disks: tuple[DiskIdentity, ...]
+    stack: StackDescription
+    region: Region
+
+    def new_record(self) -> StackRecord:
+        uuids = [fresh_uuid() for _unused in self.disks]
+        return new_record(self.record_id, self.stack, self.disks, self.region, uuids, fresh_uuid)
+
+    def usable_bytes(self, record: StackRecord) -> int | None:
+        """The size that was asked for; None leaves each layer all that is below it."""
+        asked = parse_optional_size(self.params.get("usable_size"), "usable_size")
+        if asked is None:
+            return None
+        return common_usable_bytes([self.stack], [record.region_size_bytes] * len(self.disks), asked)
+
+
+def _read_wish(record_id: str, params: t.Mapping[str, t.Any]) -> _Wish:
     names = params["disks"] or []
     if not names:
         raise PlanRefused(
@@ -69,54 +104,107 @@ def _present(record_id: str, params: t.Mapping[str, t.Any], runner: Runner, cons
         )
     disks = named_disks(names, read_disks(read_tree()))
     stack = parse_stack({key: params[key] for key in ("name", "layers", "settings") if params.get(key)}, len(disks))
-    record, known = _record(record_id, params, stack, disks)
-    builder = StackBuilder(runner, consent, disks)
-    usable = _usable_bytes(params, stack, record, len(disks))
-    if runner.check_mode or params["state"] == "verified":
-        return _planned(stack, record, builder, usable, params["state"])
+    return _Wish(record_id, params, tuple(disks), stack, parse_region(params["region"]))
+
+
+def _present(wish: _Wish, runner: Runner, consent: Consent) -> dict[str, t.Any]:
+    found = read_record(wish.record_id)
+    try:
+        if found is not None:
+            _refuse_other_ground(wish, found)
+        return _follow(wish, runner, consent, found)
+    except DriftFound as drift:
+        if wish.params["on_drift"] != "rebuild" or wish.params["state"] != "present" or found is None:
+            raise
+        return _rebuild(wish, runner, consent, found, drift)
+
+
+def _follow(wish: _Wish, runner: Runner, consent: Consent, found: StackRecord | None) -> dict[str, t.Any]:
+    """Brings the stack to the description, or in check mode plans it."""
+    stack, record = wish.stack, found or wish.new_record()
+    builder = StackBuilder(runner, consent, wish.disks, tolerant=wish.params["on_drift"] == "warn")
+    builder.warnings += _idle_disks(wish)
+    usable = wish.usable_bytes(record)
+    if runner.check_mode or wish.params["state"] == "verified":
+        return _planned(stack, record, builder, usable, wish.params["state"])
     regions, ground_changed = builder.ensure_regions(record)
-    if not known:
+    if found is None:
         write_record(record)
     built, changed = builder.build(stack, record, regions, usable)
-    return _result(record_id, builder.applied(), changed or ground_changed, builder.warnings, stack, built, record)
+    if dict(record.mounts) != mounts_of(stack):
+        record = dataclasses.replace(record, mounts=mounts_of(stack))
+        write_record(record)
+    return _result(record.id, builder.applied(), changed or ground_changed, builder.warnings, stack, built, record)
 
 
-def _usable_bytes(
-    params: t.Mapping[str, t.Any], stack: StackDescription, record: StackRecord, count: int
-) -> int | None:
-    """The size that was asked for; None leaves each layer all that is below it."""
-    asked = parse_optional_size(params.get("usable_size"), "usable_size")
-    return None if asked is None else common_usable_bytes([stack], [record.region_size_bytes] * count, asked)
+def _rebuild(wish: _Wish, runner: Runner, consent: Consent, found: StackRecord, drift: DriftFound) -> dict[str, t.Any]:
+    """Removes the stack with all that is in it and builds it as described. Every disk of both must be listed for that."""
+    _refuse_unlisted(wish, consent, found, drift)
+    stack, record = wish.stack, wish.new_record()
+    usable = wish.usable_bytes(record)
+    remover, builder = StackBuilder(runner, consent), StackBuilder(runner, consent, wish.disks)
+    ground, regions = builder.plan_blank_ground(record)
+    planned = compose_layers(
+        stack, record, regions, World(), usable
+    )  # what cannot be is refused before anything is lost
+    plan = merge([remover.plan_removal(found), ground, planned.plan])
+    warning = f"{drift.message}; as on_drift: rebuild asks, it is removed and built anew"
+    if runner.check_mode:
+        return _result(record.id, plan, True, [warning], stack, planned, record)
+    removed = remover.remove(found)
+    regions, _unused = builder.ensure_regions(record)
+    built, _unused_too = builder.build(stack, record, regions, usable)
+    warnings = [warning, *remover.warnings, *builder.warnings]
+    return _result(record.id, merge([removed, builder.applied()]), True, warnings, stack, built, record)
 
 
-def _record(
-    record_id: str, params: t.Mapping[str, t.Any], stack: StackDescription, disks: t.Sequence[DiskIdentity]
-) -> tuple[StackRecord, bool]:
-    """The record of an earlier run, whose UUIDs count, or a new one; a stack on other disks or regions is refused."""
-    region = parse_region(params["region"])
-    found = read_record(record_id)
-    if found is None:
-        return new_record(record_id, stack, disks, region, [fresh_uuid() for _unused in disks], fresh_uuid), False
-    asked = [tuple(disk_identity(disk)["names"]) for disk in disks]
+def _refuse_unlisted(wish: _Wish, consent: Consent, found: StackRecord, drift: DriftFound) -> None:
+    """Raises PlanRefused when a disk of the old or of the new stack is not listed as expendable."""
+    old = [disk for disk in read_disks(read_tree()) for entry in found.disks if set(disk.names()) & set(entry["names"])]
+    disks = {disk.devno: disk for disk in (*old, *wish.disks)}.values()
+    unlisted = [disk.shown() for disk in disks if not consent.covers(disk)]
+    if unlisted:
+        raise PlanRefused(
+            f"{drift.message}. on_drift: rebuild would remove the stack {found.id} with everything in it and build it anew, but "
+            f"{', '.join(unlisted)} is not listed in expendable_disks. Nothing was changed"
+        )
+
+
+def _idle_disks(wish: _Wish) -> list[str]:
+    """A sentence where disks were named that no layer stands on."""
+    used = {ground for layer in wish.stack.layers for ground in layer.on}
+    idle = [disk.shown() for index, disk in enumerate(wish.disks) if f"disk:{index}" not in used]
+    name = wish.stack.name
+    return [f"no layer of stack {name} stands on {', '.join(idle)}; only the region is made there"] if idle else []
+
+
+def _refuse_other_ground(wish: _Wish, found: StackRecord) -> None:
+    """Raises DriftFound when the stack was built on other disks or regions, or of other layers."""
+    asked = [tuple(disk_identity(disk)["names"]) for disk in wish.disks]
     has = [tuple(entry["names"]) for entry in found.disks]
     differing = []
     if not all(set(one) & set(other) for one, other in zip(asked, has)) or len(asked) != len(has):
         differing.append(f"its disks are {_listed(has)}, asked for were {_listed(asked)}")
-    place = (found.region_start_bytes, found.region_size_bytes)
-    if place != (region.start_bytes, region.size_bytes):
-        differing.append(
-            f"its region is {place} bytes (start, size), asked for was {(region.start_bytes, region.size_bytes)}"
-        )
-    if {layer.name for layer in stack.layers if layer.kind == "md"} != set(found.arrays) or (
-        {layer.name for layer in stack.layers if layer.kind == "vg"} != set(found.groups)
-    ):
-        differing.append("it has other layers")
+    is_, want = Region(found.region_start_bytes, found.region_size_bytes), wish.region
+    if is_ != want:
+        differing.append(f"its region is {_place(is_)}, asked for was {_place(want)}")
+    for kind, names in found.layer_names().items():
+        wanted = [layer.name for layer in wish.stack.layers if layer.kind == kind]
+        if set(names) != set(wanted):
+            differing.append(f"its {kind} layers are {_words(names)}, asked for were {_words(wanted)}")
     if differing:
-        raise PlanRefused(
-            f"stack {record_id} exists, and {'; '.join(differing)}. Nothing was changed; remove it first (state: absent), or give this one "
-            "another name"
+        raise DriftFound(
+            f"stack {found.id} exists, and {'; '.join(differing)}. Nothing was changed; remove it first (state: absent), give this one "
+            "another name, or have it built anew (on_drift: rebuild)"
         )
-    return found, True
+
+
+def _place(region: Region) -> str:
+    return f"{format_size(region.size_bytes)} from {format_size(region.start_bytes)}"
+
+
+def _words(names: t.Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
 
 
 def _listed(names: t.Sequence[tuple[str, ...]]) -> str:
@@ -128,7 +216,7 @@ def _planned(
 ) -> dict[str, t.Any]:
     """The plan of the whole chain, nothing assumed: every layer is planned on what the one below will be."""
     ground, regions = builder.plan_ground(record)
-    built = compose_layers(stack, record, regions, builder.read_layers(record, stack), usable)
+    built = builder.compose(stack, record, regions, usable)
     plan = merge([ground, built.plan])
     settings = [] if built.plan.changed else builder.differing_settings(stack, built)
     if state == "verified":
@@ -168,7 +256,8 @@ def _described(
         "id": record_id,
         "top_device": built.top or built.filesystem,
         "filesystem_device": built.filesystem,
-        "filesystem_uuid": record.filesystem,
+        "filesystems": dict(record.filesystems),
+        "mounts": dict(record.mounts),
         "devices": dict(built.devices),
         "geometry": {name: _geometry(each) for name, each in built.geometries.items()},
         "arrays": dict(record.arrays),

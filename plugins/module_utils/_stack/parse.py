@@ -28,11 +28,32 @@ LAYER_OPTIONS: dict[str, tuple[str, ...]] = {
     "pv": ("metadatasize", "dataalignment", "dataalignmentoffset"),
     "vg": ("extent_size",),
     "lv": ("type", "stripes", "stripesize", "mirrors", "regionsize", "size"),
-    "xfs": ("geometry", "su", "sw", "label", "agcount", "sector_size", "block_size"),
+    "xfs": ("geometry", "su", "sw", "label", "agcount", "sector_size", "block_size", "mount", "mount_options"),
 }
 SETTINGS = ("readahead", "max_sectors_kb", "scheduler", "nr_requests", "stripe_cache_size", "group_thread_cnt")
 # What a layer stands on when it does not say: the nearest layer below of one of these kinds, else the disks.
 _GROUND: dict[str, tuple[str, ...]] = {"md": (), "pv": ("md",), "vg": ("pv",), "lv": ("vg",), "xfs": ("lv", "md")}
+# What each kind can stand on, and why not on the rest.
+_CAN_STAND_ON: dict[str, tuple[str, ...]] = {
+    "md": ("disk", "md"), "pv": ("disk", "md"), "vg": ("pv",), "lv": ("vg",), "xfs": ("disk", "md", "lv"),
+}  # fmt: skip
+_WHY_NOT = {
+    (
+        "md",
+        "lv",
+    ): "an array over logical volumes is not built: at boot md looks for its members before LVM has activated them, so the "
+    "array comes up degraded or not at all; put md below LVM, or let LVM mirror (type: raid1)",
+    (
+        "pv",
+        "lv",
+    ): "a physical volume inside a logical volume is not built: LVM does not look for volumes in its own volumes; add the "
+    "disks or arrays to one volume group instead",
+    ("lv", "pv"): "a logical volume is made in a volume group; put a layer vg over the physical volumes",
+    ("lv", "md"): "a logical volume is made in a volume group; put the layers pv and vg between",
+    ("lv", "disk"): "a logical volume is made in a volume group; put the layers pv and vg between",
+    ("vg", "md"): "a volume group is made of physical volumes; put a layer pv between",
+    ("vg", "disk"): "a volume group is made of physical volumes; put a layer pv between",
+}
 _EXPERIMENT_KEYS = (
     "name",
     "title",
@@ -78,6 +99,7 @@ def parse_stack(value: t.Mapping[str, t.Any], disk_count: int) -> StackDescripti
     layers: list[Layer] = []
     for entry in value.get("layers") or []:
         layers.append(_parse_layer(name, entry, layers, disk_count))
+    _check_uses(name, layers)
     settings = _parse_settings(name, value.get("settings") or {}, layers)
     return StackDescription(name, str(value.get("title") or name), tuple(layers), settings)
 
@@ -117,11 +139,47 @@ def _ground(stack: str, kind: str, on: t.Any, below: t.Sequence[Layer], disk_cou
         names.extend(_resolve(stack, kind, str(item), below, disk_count))
     if len(set(names)) != len(names):
         raise PlanRefused(f"stack {stack}: layer {kind} names the same ground twice: {', '.join(names)}")
+    for ground in names:
+        _check_ground(stack, kind, ground, below)
     if kind in ("lv", "xfs") and len(names) != 1:
         raise PlanRefused(
             f"stack {stack}: layer {kind} stands on one device, but {len(names)} were named; put md or LVM between"
         )
     return tuple(names)
+
+
+def _check_ground(stack: str, kind: str, ground: str, below: t.Sequence[Layer]) -> None:
+    under = "disk" if ground.startswith("disk:") else next(layer.kind for layer in below if layer.name == ground)
+    if under in _CAN_STAND_ON[kind]:
+        return
+    why = _WHY_NOT.get((kind, under), f"{kind} can stand on {', '.join(_CAN_STAND_ON[kind])}")
+    raise PlanRefused(f"stack {stack}: layer {kind} was put on {ground} ({under}), but {why}")
+
+
+def _check_uses(stack: str, layers: t.Sequence[Layer]) -> None:
+    """Every device carries one layer, a volume group any number of volumes; a PV or VG alone would carry nothing."""
+    kinds = {layer.name: layer.kind for layer in layers}
+    users: dict[str, list[str]] = {}
+    for layer in layers:
+        for ground in layer.on:
+            users.setdefault(ground, []).append(layer.name)
+    for ground, names in users.items():
+        if len(names) > 1 and kinds.get(ground) != "vg":
+            what = f"disk {ground[5:]}" if ground.startswith("disk:") else f"layer {ground}"
+            raise PlanRefused(
+                f"stack {stack}: {what} was given to {' and '.join(names)}; a device carries one layer, so say with on: what each stands on"
+            )
+    for layer in layers:
+        if layer.kind in ("pv", "vg") and layer.name not in users:
+            above = "vg" if layer.kind == "pv" else "lv"
+            raise PlanRefused(
+                f"stack {stack}: nothing stands on layer {layer.name}; add a layer {above} that uses it, or leave it out"
+            )
+    mounts = [str(layer.options["mount"]) for layer in layers if layer.options.get("mount") is not None]
+    if len(set(mounts)) != len(mounts):
+        raise PlanRefused(
+            f"stack {stack} mounts two file systems on {', '.join(sorted(mounts))}; give each a place of its own"
+        )
 
 
 def _nearest(kind: str, below: t.Sequence[Layer]) -> list[str]:

@@ -34,8 +34,8 @@ class StackRecord:
     """One stack, or the regions of an experiment. UUIDs are chosen before anything is made.
 
     C(disks) are identities (serial_number, wwn, capacity_bytes), in the order of the description; C(partitions) the
-    partition UUIDs in the same order; C(arrays) md UUIDs, C(groups) VG names and C(filesystem) the XFS UUID by
-    layer name; C(keeps_regions) marks a stack that stands on regions which outlive it.
+    partition UUIDs in the same order; C(arrays) md UUIDs, C(groups) VG names, C(filesystems) XFS UUIDs and C(mounts) their
+    mount points by layer name; C(keeps_regions) marks a stack that stands on regions which outlive it.
     """
 
     id: str
@@ -48,7 +48,8 @@ class StackRecord:
     arrays: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     array_names: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     groups: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
-    filesystem: str | None = None
+    filesystems: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    mounts: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     keeps_regions: bool = False
     run_id: str | None = None
     settings_before: tuple[tuple[str, str], ...] = ()
@@ -59,6 +60,10 @@ class StackRecord:
         ids += [f"md:{uuid}" for uuid in self.arrays.values()]
         ids += [f"vg:{name}" for name in self.groups.values()]
         return frozenset(ids)
+
+    def layer_names(self) -> dict[str, t.Iterable[str]]:
+        """The names of the recorded layers by kind."""
+        return {"md": self.arrays, "vg": self.groups, "xfs": self.filesystems}
 
 
 def record_path(record_id: str) -> str:

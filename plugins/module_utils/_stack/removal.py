@@ -14,12 +14,13 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.plan impor
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.command import lvm_argv
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import VgState
 from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdState
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.plan import plan_unmount
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan import plan_partition_absent
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import World, merge, region_wanted
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import owner_tag
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.record import StackRecord
 
-__all__ = ["compose_region_removal", "compose_removal", "unassembled_arrays"]
+__all__ = ["compose_region_removal", "compose_removal", "compose_unmount", "unassembled_arrays"]
 
 # udev may hold a device for a moment after each change; the step is tried again when it has settled.
 _RETRIES = 5
@@ -41,6 +42,7 @@ def compose_removal(record: StackRecord, world: World, regions: t.Sequence[str])
     groups = [_own_group(record, world, name) for name in reversed(list(record.groups.values()))]
     for group in (found for found in groups if found is not None):
         steps += _group_steps(world, group)
+    # Of one UUID there can be two: the array, and an old member that came back and stands apart.
     arrays = [array for uuid in reversed(list(record.arrays.values())) for array in world.arrays if array.uuid == uuid]
     carried = {path for group in groups if group is not None for path in group.pv_paths}
     for array in arrays:
@@ -49,6 +51,13 @@ def compose_removal(record: StackRecord, world: World, regions: t.Sequence[str])
         steps.append(_wipe(regions, "wipe what the layers left on the regions"))
     return Plan(
         tuple(steps), before={"stack": record.id, "state": "present"}, after={"stack": record.id, "state": "absent"}
+    )
+
+
+def compose_unmount(record: StackRecord, world: World) -> Plan:
+    """Takes the permanent mounts of the record down. Raises PlanRefused when one is in use."""
+    return merge(
+        [plan_unmount(world.mounts[path], record.id) for path in record.mounts.values() if path in world.mounts]
     )
 
 

@@ -110,9 +110,9 @@ def _take_over() -> None:
 
 
 def _remove_left_stacks(runner: Runner, consent: Consent) -> list[str]:
-    """Takes down what killed runs left. Returns sentences on what was done."""
+    """Takes down what killed runs left; a stack that somebody built to keep is no run's. Returns sentences on what was done."""
     said = []
-    for record in read_records():
+    for record in (each for each in read_records() if each.run_id is not None):
         builder = StackBuilder(runner, consent)
         builder.remove(record)
         said += [f"removed what an earlier run left behind: {record.id}", *builder.warnings]
@@ -211,7 +211,7 @@ def plan_stacks(job: ExperimentJob, runner: Runner) -> dict[str, Built]:
     plans = {}
     for stack in job.experiment.stacks:
         record = stack_record(job, stack, ground.partitions)
-        world = builder.read_layers(record, stack)
+        world = builder.read_layers(record, stack, regions)
         built = compose_layers(stack, record, regions, world, job.usable_bytes)
         top = built.top or built.filesystem
         if top is None:

@@ -8,17 +8,19 @@ import dataclasses
 import typing as t
 
 import pytest
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import DriftFound, PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry, Stripe
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvmState, LvState, VgState
 from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdMember, MdState
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import MountState, MountWanted
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.unit import unit_text
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.model import TableState
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import (
     World,
     compose_layers,
     compose_regions,
-    top_path,
+    filesystem_paths,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Region, StackDescription
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import new_record, owner_tag, short_name
@@ -27,6 +29,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.record im
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.removal import (
     compose_region_removal,
     compose_removal,
+    compose_unmount,
     unassembled_arrays,
 )
 
@@ -220,10 +223,62 @@ def test_names_fit_into_md_superblocks() -> None:
     assert long != short_name("pl_a_rather_long_experiment_with_a_stacc")
 
 
-@pytest.mark.parametrize(("layers", "path"), [(MD, "/dev/md/pl_e_s"), (LVM_ON_MD, "/dev/pl_e_s/lv"), ([], None)])
-def test_the_top_has_a_name_before_it_exists(layers: list[t.Any], path: str | None) -> None:
-    stack, record = make(layers, 1 if not layers else 4)
-    assert top_path(stack, record) == path
+@pytest.mark.parametrize(
+    ("layers", "paths"),
+    [
+        (MD, {"xfs": "/dev/md/pl_e_s"}),
+        (LVM_ON_MD, {"xfs": "/dev/pl_e_s/lv"}),
+        ([], {}),
+        ([{"xfs": {"on": "disks[1]"}}], {"xfs": "/dev/sdb1"}),
+        (
+            [*LVM_ON_MD[:4], {"lv": {"on": "vg"}}, {"xfs": {"on": "lv"}}, {"xfs": {"on": "lv2"}}],
+            {"xfs": "/dev/pl_e_s/lv", "xfs2": "/dev/pl_e_s/lv2"},
+        ),
+    ],
+)
+def test_file_systems_have_a_device_before_it_exists(layers: list[t.Any], paths: dict[str, str]) -> None:
+    stack, record = make(layers)
+    assert filesystem_paths(stack, record, regions()) == paths
+
+
+MOUNTED = [*MD[:1], {"xfs": {"mount": "/srv/s", "mount_options": "noatime"}}]
+
+
+def test_a_permanent_mount_comes_last_and_goes_first() -> None:
+    stack, record = make(MOUNTED)
+    assert record.mounts == {"xfs": "/srv/s"}
+    built = compose_layers(stack, record, regions(), World(), None)
+    assert [step.argv[:2] for step in built.plan.steps][-1] == ("systemctl", "start")
+    unit = next(step.stdin for step in built.plan.steps if step.argv[0] == "tee")
+    assert f"What=/dev/disk/by-uuid/{record.filesystems['xfs']}\n" in str(unit)
+    there = MountState("/srv/s", str(unit), True, "/dev/md127")
+    plan = compose_unmount(record, World(mounts={"/srv/s": there}))
+    assert plan.steps[0].argv == ("systemctl", "stop", "srv-s.mount")
+
+
+def test_a_mount_that_moves_is_taken_down_at_the_old_place() -> None:
+    _unused, record = make(MOUNTED)
+    stack, _unused_too = make([MOUNTED[0], {"xfs": {"mount": "/srv/t"}}])
+    unit = unit_text(MountWanted("/srv/s", record.filesystems["xfs"], "noatime", record.id))
+    world = World(mounts={"/srv/s": MountState("/srv/s", unit, True, "/dev/md127")})
+    argvs = [step.argv for step in compose_layers(stack, record, regions(), world, None).plan.steps]
+    assert argvs.index(("systemctl", "stop", "srv-s.mount")) < argvs.index(("systemctl", "start", "srv-t.mount"))
+
+
+def test_what_drifted_is_refused_or_left_with_a_warning() -> None:
+    _unused, record = make(MD)
+    members = tuple(MdMember(f"/dev/sd{letter}1", slot=slot, state="in_sync") for slot, letter in enumerate("abcd"))
+    array = dataclasses.replace(
+        array_of(record), chunk_bytes=256 * KIB, layout="left-symmetric", homehost="any", bitmap="none", members=members
+    )
+    world = World(arrays=(array,))
+    other, _unused_too = make([{"md": {"level": 5, "chunk": "64KiB"}}, {"xfs": {}}])
+    with pytest.raises(DriftFound, match="chunk is 256KiB, asked is 64KiB"):
+        compose_layers(other, record, regions(), world, None)
+    built = compose_layers(other, record, regions(), world, None, tolerant=True)
+    assert len(built.drift) == 1
+    assert "chunk is 256KiB, asked is 64KiB" in built.drift[0]
+    assert "su=262144,sw=3" in built.plan.steps[-1].argv  # what stands above follows what is there
 
 
 def test_the_record_names_what_is_ours() -> None:

@@ -44,7 +44,26 @@ def stack(*layers: t.Any, **more: t.Any) -> dict[str, t.Any]:
             ],
             [("disk:0", "disk:1"), ("disk:2", "disk:3"), ("a", "b"), ("pv",), ("vg",)],
         ),
-        ([{"pv": {"on": "disks[3]"}}], [("disk:3",)]),
+        (
+            [
+                {"pv": {"on": "disks[3]"}},
+                {"vg": {}},
+                {"lv": {}},
+                {"lv": {"on": "vg"}},
+                {"xfs": {"on": "lv"}},
+                {"xfs": {"on": "lv2"}},
+            ],
+            [("disk:3",), ("pv",), ("vg",), ("vg",), ("lv",), ("lv2",)],
+        ),
+        (
+            [
+                {"md": {"name": "a", "on": "disks[0:2]", "level": 1}},
+                {"md": {"name": "b", "on": "disks[2:4]", "level": 1}},
+                {"md": {"name": "c", "on": ["a", "b"], "level": 0}},
+                {"xfs": {}},
+            ],
+            [("disk:0", "disk:1"), ("disk:2", "disk:3"), ("a", "b"), ("c",)],
+        ),
     ],
 )
 def test_every_layer_finds_its_ground(layers: list[t.Any], ground: list[tuple[str, ...]]) -> None:
@@ -53,9 +72,43 @@ def test_every_layer_finds_its_ground(layers: list[t.Any], ground: list[tuple[st
 
 def test_two_arrays_without_on_both_carry_the_pv() -> None:
     parsed = parse_stack(
-        stack({"md": {"on": "disks[0:2]", "level": 1}}, {"md": {"on": "disks[2:4]", "level": 1}}, {"pv": {}}), 4
+        stack(
+            {"md": {"on": "disks[0:2]", "level": 1}},
+            {"md": {"on": "disks[2:4]", "level": 1}},
+            {"pv": {}},
+            {"vg": {}},
+            {"lv": {}},
+        ),
+        4,
     )
-    assert parsed.layers[-1].on == ("md", "md2")
+    assert parsed.layers[2].on == ("md", "md2")
+
+
+LVM = [{"pv": {}}, {"vg": {}}, {"lv": {}}]
+
+
+@pytest.mark.parametrize(
+    ("layers", "words"),
+    [
+        ([*LVM, {"md": {"level": 1, "on": ["lv", "disks[0]"]}}], "an array over logical volumes is not built"),
+        ([*LVM, {"pv": {"on": "lv", "name": "inner"}}], "a physical volume inside a logical volume is not built"),
+        ([{"pv": {}}, {"lv": {"on": "pv"}}], "put a layer vg over the physical volumes"),
+        ([{"md": {"level": 5}}, {"vg": {"on": "md"}}], "put a layer pv between"),
+        ([{"md": {"level": 5}}, {"xfs": {}}, {"pv": {"on": "xfs"}}], "pv can stand on disk, md"),
+        ([{"pv": {}}], "nothing stands on layer pv; add a layer vg"),
+        ([{"pv": {}}, {"vg": {}}], "nothing stands on layer vg; add a layer lv"),
+        ([{"md": {"level": 5}}, {"xfs": {}}, {"xfs": {"on": "md"}}], "layer md was given to xfs and xfs2"),
+        ([{"md": {"level": 1, "on": "disks[0:2]"}}, {"xfs": {"on": "disks[1]"}}], "disk 1 was given to md and xfs"),
+        (
+            [*LVM, {"lv": {"on": "vg"}}, {"xfs": {"on": "lv", "mount": "/srv/a"}}, {"xfs": {"on": "lv2", "mount": "/srv/a"}}],
+            "mounts two file systems on /srv/a",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_stand_there_is_refused_with_a_reason(layers: list[t.Any], words: str) -> None:
+    with pytest.raises(PlanRefused) as refusal:
+        parse_stack(stack(*layers), 4)
+    assert words in refusal.value.message
 
 
 @pytest.mark.parametrize(
