@@ -12,6 +12,7 @@ import json
 import select
 import subprocess
 import tarfile
+import time
 import typing as t
 from pathlib import Path
 
@@ -123,8 +124,11 @@ class Direct:
             guest.ssh_argv(f"rm -rf {REMOTE}; mkdir -p {REMOTE}; tar xzf - -C {REMOTE}"),
             input=packed(), check=True, timeout=300,
         )  # fmt: skip
+        self._open()
+
+    def _open(self) -> None:
         self._process = subprocess.Popen(
-            guest.ssh_argv(f"exec python3 {REMOTE}/module_server.py {REMOTE}"),
+            self.guest.ssh_argv(f"exec python3 {REMOTE}/module_server.py {REMOTE}"),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         self._answer(120)
@@ -138,6 +142,34 @@ class Direct:
     def close(self) -> None:
         self._process.stdin.close()
         self._process.wait(timeout=60)
+
+    def reboot(self, command: str = "systemctl reboot", timeout: float = 300) -> None:
+        """Boots the guest again and connects to it; C(command) may be a harder way than an orderly one."""
+        before = self.guest.ssh("cat /proc/sys/kernel/random/boot_id")
+        self._process.kill()
+        self._process.wait()
+        self.guest.ssh(f"{command} > /dev/null 2>&1 &", check=False)
+        self.reconnect(before, timeout)
+
+    def reconnect(self, boot_id: str, timeout: float = 300) -> None:
+        """Waits for the boot after the one of this id."""
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                if self.guest.ssh("cat /proc/sys/kernel/random/boot_id", timeout=20) != boot_id:
+                    break
+            except (AssertionError, subprocess.TimeoutExpired):
+                pass
+            if time.monotonic() > end:
+                raise AssertionError(f"{self.guest.name} did not boot again within {timeout:g} s")
+            time.sleep(1)
+        self.guest.ssh("systemctl is-system-running --wait > /dev/null; udevadm settle", check=False)
+        self.forget_disks()
+        self._open()
+
+    def forget_disks(self) -> None:
+        """Looks for the disks by serial number again: their kernel names changed."""
+        self.__dict__.pop("disks", None)
 
     def _answer(self, timeout: float) -> dict[str, t.Any]:
         out = self._process.stdout
