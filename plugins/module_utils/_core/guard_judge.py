@@ -180,7 +180,8 @@ def needs_scan(facts: HostFacts, request: Request) -> list[BlockNode]:
     """Devices without a signature on unlisted disks: only reading them tells whether they are blank."""
     wanted: dict[str, BlockNode] = {}
     emptied = _emptied(facts, request)
-    products = [product for removal in request.removals for product in removal.products if product.size_bytes]
+    lost = [removal for removal in request.removals if not removal.keeps]
+    products = [product for removal in lost for product in removal.products if product.size_bytes]
     for node in (*(target.node for target in request.targets), *products):
         going = [user for user in facts.tree.users_of(node) if request.goes_down(user)]
         bare = not facts.signatures.get(node.kernel_name) and not going

@@ -117,7 +117,18 @@ class _Course:
             return state
         if self.runner.check_mode:
             return plan.predicted
-        return _verified(self.operation, self.runner, self._apply(plan))
+        done = self._apply(plan)
+        return self._next(plan) if plan.more else _verified(self.operation, self.runner, done)
+
+    def _next(self, plan: Plan) -> t.Any:
+        settle(self.runner)
+        state = self.operation.read(self.runner)
+        rest = self.operation.plan(state)
+        if rest.steps and rest.steps == plan.steps:
+            raise VerifyFailed(
+                f"{rest.steps[-1].summary}: this ran without an error, but reading again shows no change"
+            )
+        return self.follow(state, rest)
 
     def _apply(self, plan: Plan) -> list[Step]:
         if isinstance(self.operation, NotesWork):

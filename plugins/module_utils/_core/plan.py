@@ -55,7 +55,8 @@ class Step:
 class Plan:
     """Steps, and the managed fields before and after. C(predicted) is the state after the steps.
 
-    C(pending) are warnings that may no longer be true when the system has ended what it is doing.
+    C(pending) are warnings that may no longer be true when the system has ended what it is doing. C(more): further steps
+    may be due after these, and are planned when these are done.
     """
 
     steps: tuple[Step, ...] = ()
@@ -63,6 +64,7 @@ class Plan:
     after: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
+    more: bool = False
     predicted: t.Any = None
     assumed_parent: bool = False
 

@@ -18,13 +18,17 @@ __all__ = ["Draft"]
 
 @dataclasses.dataclass(frozen=True)
 class Draft:
-    """C(notes) are sentences for the person, C(pending) those that time may undo. C(path) is the device to give commands."""
+    """C(notes) are sentences for the person, C(pending) those that time may undo. C(path) is the device to give commands.
+
+    C(reshapes): a step begins a reshape, beside which little else can be done.
+    """
 
     after: MdState
     path: str
     steps: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
+    reshapes: bool = False
 
     def then(self, *steps: Step, **changes: t.Any) -> Draft:
         """With more steps, after which these fields of the array are others."""

@@ -35,7 +35,11 @@ def find_array(arrays: t.Iterable[MdState], wanted: MdWanted, devices: t.Sequenc
         named = _narrowed(named, wanted, devices)
     if named:
         return _best(named)
-    return _best([array for array in known if devices and set(array.member_paths()) == set(devices)])
+    same = [array for array in known if devices and set(array.member_paths()) == set(devices)]
+    if not same and wanted.metadata == "0.90":
+        # Such an array has no name; after a member was replaced its members are no longer quite those of the wish.
+        same = [one for one in known if one.metadata == "0.90" and set(one.member_paths()) & set(devices)]
+    return _best(same)
 
 
 def _narrowed(named: list[MdState], wanted: MdWanted, devices: t.Sequence[str]) -> list[MdState]:

@@ -234,6 +234,7 @@ def _change_plan(state: MdState, draft: Draft) -> Plan:
         after={key: changed[key] for key in managed},
         warnings=draft.notes,
         pending=draft.pending,
+        more=draft.reshapes,
         predicted=draft.after,
     )
 

@@ -33,7 +33,6 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.model import
     MdSuperblock,
     MdWanted,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._md.size import available_bytes
 
 __all__ = ["change_members"]
 
@@ -136,9 +135,8 @@ def _check_alive(state: MdState, path: str) -> None:
 def _check_room(state: MdState, device: DeviceGeometry) -> None:
     if state.component_size_bytes is None or device.size_bytes is None:
         return
-    offset = max([state.data_offset_bytes or 0, *(member.data_offset_bytes or 0 for member in state.members)])
-    room = available_bytes(device.size_bytes, state.metadata, offset, state.consistency_policy == "ppl")
-    if room < state.component_size_bytes and device.size_bytes < state.component_size_bytes + 64 * 1024:
+    # Where its data begins mdadm decides anew for each device; a superblock needs this much at least.
+    if device.size_bytes < state.component_size_bytes + 64 * 1024:
         raise PlanRefused(
             f"{device.path} has {format_size(device.size_bytes)}, but every member of the array {state.label} contributes "
             f"{format_size(state.component_size_bytes)} behind its superblock. Nothing was changed; list a larger device"

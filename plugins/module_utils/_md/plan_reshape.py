@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import DriftFound, PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
@@ -63,7 +63,7 @@ def reshape(
     listed = "; ".join(f"{one.name} is {one.found}, asked is {one.asked}" for one in changes)
     _check_possible(state, wanted, members, changes, listed)
     if not wanted.reshape:
-        raise PlanRefused(
+        raise DriftFound(
             f"the array {state.label} exists on {', '.join(state.member_paths())} and differs: {listed}. This can be "
             "changed while the array is used, by a reshape or a resync that takes hours on large disks; it is never begun "
             "by itself. Nothing was changed; set reshape: true, or correct the wish"
@@ -139,7 +139,7 @@ def _check_possible(
     if why is None and "size" in names:
         why = _size_problem(state, wanted)
     if why is not None:
-        raise PlanRefused(f"{opening}. {why}. {closing}")
+        raise DriftFound(f"{opening}. {why}. {closing}")
 
 
 def _hint(state: MdState) -> str:
@@ -319,7 +319,7 @@ def _grow(
         draft = draft.then(wipe)
     argv = ("mdadm", "--grow", draft.path, *options, *backup, *(["--add", *paths] if paths else []))
     step = Step(argv, f"reshape the array {state.label} {what}", writes=paths, timeout_seconds=_DAYS)
-    draft = draft.then(step, **changes)
+    draft = dataclasses.replace(draft.then(step, **changes), reshapes=True)
     for number, device in enumerate(fresh):
         slot = state.raid_devices + number if "raid_devices" in changes else None
         draft = draft.with_member(

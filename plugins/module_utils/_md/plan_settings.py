@@ -68,7 +68,7 @@ def _change_policy(draft: Draft, wanted: MdWanted) -> Draft:
     present = state.consistency_policy
     if target is None or target == present or state.bitmap is None:
         return draft
-    if state.reshaping:
+    if state.reshaping or draft.reshapes:
         return draft.waiting(
             f"the array {state.label} is being reshaped; its consistency policy is changed to {target} later"
         )

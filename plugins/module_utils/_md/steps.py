@@ -241,7 +241,10 @@ def assemble_step(name: str, state: MdState, paths: t.Sequence[str], degraded: b
 
 
 def stop_step(state: MdState, keep: bool = False) -> Step:
-    """Stop an assembled array; with C(keep) its content stays, so that only its use matters."""
+    """Stop an assembled array; with C(keep) its content stays, so that only its use matters.
+
+    Then it is named by its device: a part of an array that is assembled on its own has the UUID of the whole.
+    """
     names = [f"md:{state.uuid}"] if state.uuid else []
     if not state.active or not state.uuid:
         # The kernel does not tell the UUID of an array that is not running, so the device is named too.
@@ -250,7 +253,7 @@ def stop_step(state: MdState, keep: bool = False) -> Step:
         ("mdadm", "--stop", state.kernel_path),
         f"stop the array {state.label}",
         removes=() if keep else tuple(names),
-        stops=tuple(names) if keep else (),
+        stops=(f"md:{state.kernel_path}",) if keep else (),
         retries=3,
         locks=state.present_paths(),
     )

@@ -323,6 +323,18 @@ def test_a_mounted_array_does_not_go() -> None:
     assert "asked to stop the array, but md127 is mounted on /srv" in text
 
 
+def test_an_array_that_is_only_stopped_needs_no_consent_but_must_not_be_in_use() -> None:
+    wish = Plan((Step(("true",), "stop the array", stops=("md:/dev/md127",)),))
+    full = active_array(signatures={"md127": (EXT4,)})
+    assert judged(full, wish) == ""
+    assert needs_scan(full, request_of(wish, full)) == []
+    mounted = active_array(signatures={"md127": (EXT4,)}, uses=Uses({"dev-md127": ("mounted on /srv",)}))
+    assert "md127 is mounted on /srv" in judged(mounted, wish)
+    # Being a member of an array that is only stopped stays content of a disk.
+    both = Plan((*wish.steps, Step(("true",), "wipe it", ("/dev/sda",))))
+    assert '"SN-sda", "SN-sdb"' in judged(active_array(scans={"md127": BlankScan(2**30)}), both)
+
+
 def test_a_new_layer_on_a_blank_array_needs_no_consent() -> None:
     assert judged(active_array(scans={"md127": BlankScan(2**30)}), plan("/dev/md127")) == ""
 

@@ -311,6 +311,9 @@ def test_arrays_are_found_by_uuid_then_name_then_members() -> None:
     assert find_array([other, ours], MdWanted("new"), paths) == ours
     assert find_array([other, ours], MdWanted("new"), paths[:3]) is None
     assert find_array([ours], MdWanted("data", homehost="box"), []) is None
+    old = dataclasses.replace(ours, name=None, metadata="0.90")
+    assert find_array([old], MdWanted("new", metadata="0.90"), [*paths[:3], "/dev/sdx"]) == old
+    assert find_array([old], MdWanted("new"), [*paths[:3], "/dev/sdx"]) is None
     piece = dataclasses.replace(ours, kernel_name="md125", active=False, members=(MdMember("/dev/sdz"),))
     assert find_array([piece, ours], MdWanted("data"), []) == ours
     assert find_pieces([piece, ours, other], ours) == (piece,)

@@ -158,3 +158,10 @@ def test_a_stale_stripe_is_told_of() -> None:
     # Disks that show a figure of their own make the array's one say nothing.
     members = tuple(dataclasses.replace(one, optimal_io_bytes=33553920) for one in state.members)
     assert plan(dataclasses.replace(state, members=members), 3).warnings == ()
+
+
+def test_a_bitmap_waits_for_a_reshape_that_begins() -> None:
+    found = plan(made(3, bitmap="none"), 4, bitmap="internal")
+    assert grows(found) == ["md --raid-devices=4 --add /dev/sdd"]
+    assert found.more
+    assert "consistency policy is changed to bitmap later" in found.pending[0]

@@ -59,7 +59,7 @@ def test_stopping_keeps_the_content() -> None:
     found = plan_md_stopped(made(), MdWanted("data"))
     assert [step.argv for step in found.steps] == [("mdadm", "--stop", "/dev/md127")]
     # The guard looks at the use only.
-    assert found.stops() == (f"md:{UUID}",)
+    assert found.stops() == ("md:/dev/md127",)
     assert found.writes() == found.removes() == ()
     assert not plan_md_stopped(found.predicted, MdWanted("data")).changed
     assert not plan_md_stopped(None, MdWanted("data")).changed
