@@ -55,8 +55,8 @@ options:
       - RAID level. V(linear), or one of 0, 1, 4, 5, 6 and 10, also written V(raid5). Needed to make an array.
       - Before anything is written the module asks whether the kernel has this level. V(linear) is missing in some newer kernels.
       - At least two members for 0, 1 and 10, three for 4 and 5, four for 6.
-      - With O(reshape=true) an array that exists can go from 1 to 5 (of two devices), from 0 to 4 or 5 (with one more device), from 4 to 5,
-        from 5 to 6 (with one more device, or a spare), and from 10 to 0 (layout n2; one device of each pair leaves it).
+      - With O(reshape=true) an array that exists can go from 1 to 5 (of two devices), from 0 to 4 or 5 (with one more device) or
+        to 10 (with as many more as it has), from 4 to 5, from 5 to 6 (with one more device), and from 10 to 0 (layout n2, and without O(devices); one device of each pair leaves it).
     type: str
   devices:
     description:
@@ -189,7 +189,7 @@ options:
       - With V(true) the array has one C(ARRAY) line with its UUID in mdadm's configuration file, C(/etc/mdadm/mdadm.conf) or
         C(/etc/mdadm.conf), so that it has its name also where O(homehost) is another one.
       - With V(false) it has none, and with O(state=absent) it has none whenever this option is given.
-      - Only lines with this UUID are touched. When the option is not given the file is not read.
+      - Only lines with this UUID are touched. Looked at only with O(state=present) and O(state=absent).
     type: bool
   update_initramfs:
     description:

@@ -191,6 +191,8 @@ class MdOperation:
     def wait(self, runner: Runner, state: MdReading) -> MdReading | None:
         """Until the kernel has ended what it does to the array; None where there was nothing."""
         array = state.array
+        if array is not None and array.active and array.uuid and state.begun == "create":
+            end_work(array.uuid)  # it was made; only the note of it was left
         if self.wait_seconds is None or self.state not in ("present", "assembled") or array is None:
             return None
         if not wait_until_idle(runner, array, self.wait_seconds):

@@ -161,17 +161,9 @@ def _level_problem(state: MdState, wanted: MdWanted, members: t.Sequence[DeviceG
         near = state.layout == "n2" and state.raid_devices % 2 == 0
         if not near:
             return "Only a raid10 with layout n2 on an even number of devices can become a raid0"
-        return (
-            None
-            if len(members) in (0, state.raid_devices // 2)
-            else (
-                f"As a raid0 it has one device of each pair; list those {state.raid_devices // 2}, or leave devices out"
-            )
-        )
+        return "It loses one device of each pair, which mdadm chooses; leave devices out" if members else None
     if old == "raid1" and state.raid_devices != 2:
         return "Only a raid1 of two devices can become a raid5"
-    if (old, new) == ("raid5", "raid6") and any(member.role == "spare" for member in state.members) and more == 1:
-        return None
     if more < least:
         return f"{new} needs {least} more device{'s' * (least != 1)}; list {'them' if least != 1 else 'it'} behind the members, blank"
     return None

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
-from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdMember, MdState, MdWanted
+from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdState, MdWanted
 from ansible_collections.plumbline.storage.plugins.module_utils._md.plan import plan_md
 
 K, M, G = 1024, 1024**2, 1024**3
@@ -118,6 +118,7 @@ def test_added_members_are_rebuilt_first() -> None:
         (made(3, level="raid1"), None, {"level": "raid5"}, ["two devices"]),
         (made(4, level="raid10", layout="f2"), None, {"level": "raid0"}, ["layout n2"]),
         (made(4, level="raid10", layout="f2"), 5, {}, ["near layout"]),
+        (made(4, level="raid10"), 4, {"level": "raid0"}, ["leave devices out"]),
         (made(2, level="raid0"), 3, {}, ["raid0 cannot take in"]),
         (made(2, level="raid0"), None, {"chunk_bytes": 128 * K}, ["chunk of a raid0"]),
         (made(3), None, {"size_bytes": 32 * M}, ["never made smaller"]),
@@ -142,13 +143,6 @@ def test_a_degraded_array_is_refused() -> None:
 
 def test_a_bitmap_goes_before_a_raid10_becomes_a_raid0() -> None:
     assert grows(plan(made(4, level="raid10"), level="raid0")) == ["--bitmap=none md", "md --level=0"]
-
-
-def test_a_spare_becomes_the_second_parity() -> None:
-    state = made(3)
-    spare = MdMember("/dev/sdx", state="spare", size_bytes=2 * G)
-    found = plan(dataclasses.replace(state, members=(*state.members, spare)), 4, level="raid6")
-    assert grows(found) == ["md --level=6 --raid-devices=4 --add /dev/sdd"]
 
 
 def test_a_stale_stripe_is_told_of() -> None:
