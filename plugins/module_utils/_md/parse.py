@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import typing as t
 
@@ -165,7 +166,7 @@ def array_from_sysfs(
     offset = _int(values, "data_offset")
     done, total = _progress(values.get("sync_completed"))
     speed = _int(values, "sync_speed")
-    return MdState(
+    array = MdState(
         path=path,
         kernel_name=kernel_name,
         uuid=export.get("MD_UUID"),
@@ -193,6 +194,8 @@ def array_from_sysfs(
         reshaping=values.get("reshape_position", "none") != "none",
         optimal_io_bytes=_int(values, "queue/optimal_io_size"),
     )
+    # The kernel's own count comes late where a member was pulled and nothing was written since.
+    return dataclasses.replace(array, degraded=max(array.degraded, len(array.missing_slots) if array.active else 0))
 
 
 def _progress(text: str | None) -> tuple[int | None, int | None]:

@@ -50,6 +50,7 @@ def change_members(
     if not is_redundant(draft.after.level):
         return draft, _strangers_of_plain(draft.after, members)
     draft = _return_faulty(draft, listed)
+    draft = _dismiss(draft, wanted, listed)
     fresh = [device for device in listed if draft.after.member(device.path) is None]
     draft, fresh = _fill_places(draft, wanted, fresh, named)
     draft, fresh = _replace_extras(draft, wanted, members, fresh, listed, named)
@@ -80,6 +81,18 @@ def _return_faulty(draft: Draft, listed: Devices) -> Draft:
             draft = draft.then(
                 remove_step(draft.after, draft.path, device.path), readd_step(draft.after, draft.path, device.path)
             ).with_member(MdMember(device.path, member.devno, state="spare", size_bytes=member.size_bytes))
+    return draft
+
+
+def _dismiss(draft: Draft, wanted: MdWanted, listed: Devices) -> Draft:
+    """Devices without data of the array that are not listed go, where that was asked for."""
+    if not wanted.remove_extra_members:
+        return draft
+    paths = {device.path for device in listed}
+    for member in draft.after.members:
+        leaves = member.role == "faulty" or (member.role == "spare" and wanted.spares is not None)
+        if leaves and member.path not in paths:
+            draft = draft.then(*forget_steps(draft.after, draft.path, member.path)).without_member(member.path)
     return draft
 
 
@@ -162,11 +175,6 @@ def _replace_extras(
 ) -> tuple[Draft, list[DeviceGeometry]]:
     if not wanted.remove_extra_members:
         return draft, fresh
-    paths = {device.path for device in listed}
-    for member in draft.after.members:
-        leaves = member.role == "faulty" or (member.role == "spare" and wanted.spares is not None)
-        if leaves and member.path not in paths:
-            draft = draft.then(*forget_steps(draft.after, draft.path, member.path)).without_member(member.path)
     asked = {device.path for device in members}
     waiting = [m.path for m in draft.after.members if m.role == "spare" and m.path in asked]
     added = {step.argv[-1] for step in draft.steps}

@@ -83,6 +83,10 @@ def commands(found: Plan) -> list[str]:
         ("a0 b1 s2", "abd", "s", False, ["wipefs --all d", "mdadm md --add d"]),
         ("a0 b1 c2 s-", "abc", "", True, ["mdadm md --remove s", "mdadm --zero-superblock s"]),
         ("a0 b1 c2 s-", "abc", None, True, []),
+        (
+            *("a0 b1 c2 s-", "abc", "t", True),
+            ["mdadm md --remove s", "mdadm --zero-superblock s", "wipefs --all t", "mdadm md --add t"],
+        ),
         # Replaced by copying, never by failing the old one first.
         ("a0 b1 c2", "abd", None, True, ["wipefs --all d", "mdadm md --add d", "mdadm md --replace c --with d"]),
         # A run that was killed between the two.

@@ -25,6 +25,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.parse import
     parse_scan_devices,
     split_name,
 )
+from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_state import is_half_made
 from ansible_collections.plumbline.storage.plugins.module_utils._md.steps import predict_created
 
 FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
@@ -179,3 +180,58 @@ def test_uuid_forms() -> None:
     assert format_md_uuid("5F0C1122-3344-5566-7788-99aabbccddee") == "5f0c1122:33445566:778899aa:bbccddee"
     with pytest.raises(PlanRefused, match="32 hexadecimal"):
         format_md_uuid("5f0c")
+
+
+def roles(array: MdState) -> list[tuple[int | None, str]]:
+    return [(member.slot, member.role) for member in array.members]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_journal_policy_and_marks(version: str) -> None:
+    journal = recorded_array(version, "journal")
+    assert (journal.consistency_policy, journal.bitmap) == ("journal", "none")
+    assert roles(journal) == [(0, "active"), (1, "active"), (2, "active"), (None, "journal")]
+    assert journal.journal_path == journal.members[3].path
+    blocks = parse_examine(text(version, "journal.examine"))
+    assert [(block.slot, block.is_journal) for block in blocks] == [(0, False), (1, False), (2, False), (None, True)]
+    assert roles(arrays_of_superblocks(blocks)[0]) == roles(journal)
+    assert recorded_array(version, "ppl").consistency_policy == "ppl"
+    assert [member.write_mostly for member in recorded_array(version, "writemostly").members] == [False, True]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_faulty_member_leaves_its_place_empty(version: str) -> None:
+    faulty = recorded_array(version, "faulty")
+    assert roles(faulty) == [(0, "active"), (None, "faulty")]
+    assert (faulty.degraded, faulty.missing_slots, faulty.busy) == (1, (1,), False)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_work_in_progress(version: str) -> None:
+    recovering = recorded_array(version, "recovering")
+    assert recovering.sync_action == "recover"
+    assert "rebuilding" in [role for _slot, role in roles(recovering)]
+    assert recovering.missing_slots == ()
+    assert recovering.sync_percent is not None
+    assert 0 <= recovering.sync_percent < 50
+    replacing = recorded_array(version, "replacing")
+    assert sorted(roles(replacing), key=str) == [(0, "active"), (1, "active"), (1, "replacement"), (2, "active")]
+    assert (replacing.degraded, replacing.missing_slots, replacing.busy) == (0, (), True)
+    reshaping = recorded_array(version, "reshaping")
+    assert (reshaping.raid_devices, reshaping.chunk_bytes, reshaping.reshaping, reshaping.busy) == (
+        4,
+        64 * KIB,
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_create_that_did_not_start_counted_no_event(version: str) -> None:
+    blocks = parse_examine(text(version, "halfmade.examine"))
+    assert [(block.slot, block.event_count) for block in blocks] == [(0, 0), (1, 0)]
+    half = arrays_of_superblocks(blocks)[0]
+    assert half.degraded == 1
+    assert is_half_made(half, None, half.member_paths())
+    started = arrays_of_superblocks(parse_examine(text(version, "ppl.examine")))[0]
+    assert started.event_count > 0
