@@ -27,13 +27,15 @@ class DmArea:
 
 @dataclasses.dataclass(frozen=True)
 class DmSegment:
-    """One line of a table. C(stripe) is None where the target only passes through or is not known here."""
+    """One line of a table. C(stripe) is None where the target only passes through or is not known here; C(data_stripes) are
+    the areas of one round that hold unlike data."""
 
     start_bytes: int
     size_bytes: int
     target: str
     stripe: Stripe | None = None
     areas: tuple[DmArea, ...] = ()
+    data_stripes: int = 1
 
 
 def parse_dm_table(text: str) -> tuple[DmSegment, ...]:
@@ -52,9 +54,15 @@ def _segment(line: str) -> DmSegment:
         if target == "striped":
             pairs = zip(rest[2::2], rest[3::2])
             areas = tuple(_area(device, offset) for device, offset in pairs)
-            return DmSegment(start, size, target, Stripe(int(rest[1]) * _SECTOR_BYTES, int(rest[0])), areas)
+            stripe = Stripe(int(rest[1]) * _SECTOR_BYTES, int(rest[0]))
+            return DmSegment(start, size, target, stripe, areas, data_stripes=len(areas))
         if target == "raid":
-            return DmSegment(start, size, target, _raid_stripe(rest))
+            return _raid(DmSegment(start, size, target), rest)
+        if target == "mirror":
+            # C(mirror <log type> <#arguments> ... <#devices> <device> <offset> ...)
+            pairs = zip(rest[3 + int(rest[1]) :: 2], rest[4 + int(rest[1]) :: 2])
+            legs = tuple(_area(device, offset) for device, offset in pairs if ":" in device)
+            return DmSegment(start, size, target, None, legs)
     except (IndexError, ValueError) as error:
         raise ParseError("a line of a device-mapper table", line) from error
     return DmSegment(start, size, target)
@@ -64,11 +72,18 @@ def _area(device: str, offset: str) -> DmArea:
     return DmArea(device, int(offset) * _SECTOR_BYTES)
 
 
-def _raid_stripe(rest: list[str]) -> Stripe | None:
-    """C(raid <type> <#params> <chunk> ... <#devices> <meta> <data> ...): chunk in sectors, 0 without stripes."""
+def _raid(segment: DmSegment, rest: list[str]) -> DmSegment:
+    """C(raid <type> <#params> <chunk> ... <#devices> <meta> <data> ...): chunk in sectors, 0 without stripes; C(-) is missing."""
     kind, count, chunk = rest[0], int(rest[1]), int(rest[2])
-    devices = int(rest[2 + count])
+    options, devices = rest[3 : 2 + count], int(rest[2 + count])
+    areas = tuple(DmArea(device, 0) for device in rest[4 + count :: 2] if device != "-")
     parity = 2 if kind.startswith("raid6") else 1 if kind.startswith(("raid4", "raid5")) else 0
     if not chunk or kind == "raid1" or devices - parity < 2:
-        return None
-    return Stripe(chunk * _SECTOR_BYTES, devices - parity)
+        return dataclasses.replace(segment, areas=areas)
+    copies = int(_option(options, "raid10_copies", "2")) if kind.startswith("raid10") else 1
+    stripe = Stripe(chunk * _SECTOR_BYTES, devices - parity)
+    return dataclasses.replace(segment, stripe=stripe, areas=areas, data_stripes=(devices - parity) // copies)
+
+
+def _option(options: list[str], name: str, default: str) -> str:
+    return options[options.index(name) + 1] if name in options else default

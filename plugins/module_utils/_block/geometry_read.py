@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.dm_table import DmSegment, parse_dm_table
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode, BlockTree
@@ -22,6 +23,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.errors imp
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.align import misalignment
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.md_word import md_layout_word
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry, Stripe
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.offset import Piece, beginning_of
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe import (
     LEVELS,
     compose_stripe,
@@ -111,12 +113,11 @@ def _md_stripe(node: BlockNode, tree: BlockTree, runner: Runner) -> tuple[Stripe
     own = md_stripe(level, count, chunk, layout)
     below = [geometry_of_node(each, tree, runner) for each in tree.below(node)]
     stripe, _unused = compose_stripe(own, below)
-    inner = below[0].stripe if below else None
-    if inner is None:
-        return stripe, 0
     offsets = [read_int(os.path.join(md, name, "offset")) for name in list_names(md) if name.startswith("dev-")]
     data_offset = (offsets[0] or 0) * _SECTOR_BYTES if offsets else 0
-    return stripe, misalignment(below[0].offset_bytes + data_offset, inner.full_bytes)
+    pieces = [Piece(0, one.offset_bytes + data_offset, one.stripe) for one in below if one.stripe is not None]
+    data_stripes, unit_bytes = (own.width_units, own.unit_bytes) if own else (1, 0)
+    return stripe, beginning_of(stripe, pieces, data_stripes, unit_bytes).offset_bytes
 
 
 def _first_int(path: str) -> int:
@@ -128,20 +129,27 @@ def _first_int(path: str) -> int:
 def _dm_stripe(node: BlockNode, tree: BlockTree, runner: Runner) -> tuple[Stripe | None, int]:
     table = runner.query(["dmsetup", "table", node.dm_name or node.path])
     segments = parse_dm_table(table.stdout)
-    found = [_segment_stripe(segment, tree, runner) for segment in segments]
-    return found[0] if found and all(one[0] == found[0][0] for one in found) else (None, 0)
-
-
-def _segment_stripe(segment: DmSegment, tree: BlockTree, runner: Runner) -> tuple[Stripe | None, int]:
-    """The stripe of one segment, and where the device's byte 0 would lie on its grid."""
-    nodes = [tree.numbered(area.devno) for area in segment.areas]
-    below = [geometry_of_node(node, tree, runner) for node in nodes if node is not None]
-    stripe, _unused = compose_stripe(segment.stripe, below)
-    if stripe is None:
+    below = {
+        area.devno: geometry_of_node(device, tree, runner)
+        for segment in segments
+        for area in segment.areas
+        if (device := tree.numbered(area.devno)) is not None
+    }
+    stripes = {_segment_stripe(segment, below) for segment in segments}
+    shapes = {(segment.data_stripes, segment.stripe.unit_bytes if segment.stripe else 0) for segment in segments}
+    if len(stripes) != 1 or len(shapes) != 1:
         return None, 0
-    if not below or below[0].stripe is None:
-        return stripe, 0
-    place = below[0].offset_bytes + segment.areas[0].offset_bytes
-    if segment.stripe is None:
-        place -= segment.start_bytes
-    return stripe, misalignment(place, below[0].stripe.full_bytes)
+    (stripe,), ((data_stripes, unit_bytes),) = stripes, shapes
+    pieces = [piece for segment in segments for piece in _pieces(segment, below)]
+    return stripe, beginning_of(stripe, pieces, data_stripes, unit_bytes).offset_bytes
+
+
+def _segment_stripe(segment: DmSegment, below: t.Mapping[str, DeviceGeometry]) -> Stripe | None:
+    return compose_stripe(segment.stripe, [below[area.devno] for area in segment.areas if area.devno in below])[0]
+
+
+def _pieces(segment: DmSegment, below: t.Mapping[str, DeviceGeometry]) -> t.Iterator[Piece]:
+    for area in segment.areas:
+        ground = below.get(area.devno)
+        if ground is not None and ground.stripe is not None:
+            yield Piece(segment.start_bytes, ground.offset_bytes + area.offset_bytes, ground.stripe)

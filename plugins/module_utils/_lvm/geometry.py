@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import LvLayout, metadata_extents
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry, Stripe
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.offset import Piece, beginning_of
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe import lv_stripe, lv_stripe_units
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
     LvmState,
@@ -152,38 +153,33 @@ def _offset(
     stripe: Stripe | None,
 ) -> tuple[int, tuple[str, ...]]:
     """Where byte 0 of the LV lies on the grid of its full stripe; a sentence when it is off, or segments disagree."""
-    offsets: set[int] = set()
-    for segment in lv.segments:
-        for area in segment.areas:
-            found = _area_offset(segment, area, vg, pvs, below)
-            if found is not None:
-                offsets.add(found)
-    if stripe is None or offsets <= {0}:
+    pieces = [piece for segment in lv.segments for piece in _pieces(segment, vg, pvs, below)]
+    begins = beginning_of(stripe, pieces, lv.stripes, lv.stripe_bytes)
+    if stripe is None or (begins.alike and not begins.offset_bytes):
         return 0, ()
-    if len(offsets) > 1:
-        return max(offsets), (
+    if not begins.alike:
+        return begins.offset_bytes, (
             f"the pieces of {lv.path} lie differently on the full stripes below, so that no file system can line up "
             "with all of them; keep sizes and starts multiples of the full stripe",
         )
-    off = offsets.pop() * lv.stripes
-    return off % stripe.full_bytes, (
-        f"{lv.path} begins {format_size(off % stripe.full_bytes)} behind a full stripe "
+    if not begins.reachable:
+        return begins.offset_bytes, (
+            f"{lv.path} begins off the full stripes of what lies below, by an amount that its stripesize of "
+            f"{format_size(lv.stripe_bytes)} does not divide: no write through it will be a full stripe; an extent size "
+            "that is a multiple of the stripe below avoids it",
+        )
+    return begins.offset_bytes, (
+        f"{lv.path} begins {format_size(begins.offset_bytes)} behind a full stripe "
         f"({format_size(stripe.full_bytes)}) of what lies below: writes of full stripes through it will read first; an "
         "extent size that is a multiple of the stripe avoids it",
     )
 
 
-def _area_offset(
-    segment: LvSegment,
-    area: SegmentArea,
-    vg: VgState,
-    pvs: t.Mapping[str, PvState],
-    below: t.Mapping[str, DeviceGeometry],
-) -> int | None:
-    """Distance of an area from where an LV that began on a stripe would have it; None without a stripe below."""
-    ground, pv = below.get(area.pv_path or ""), pvs.get(area.pv_path or "")
-    if ground is None or pv is None or ground.stripe is None:
-        return None
-    place = ground.offset_bytes + pv.pe_start_bytes + area.start_extent * vg.extent_bytes
-    logical = segment.start_extent // segment.data_stripes * vg.extent_bytes
-    return (place - logical) % ground.stripe.full_bytes
+def _pieces(
+    segment: LvSegment, vg: VgState, pvs: t.Mapping[str, PvState], below: t.Mapping[str, DeviceGeometry]
+) -> t.Iterator[Piece]:
+    for area in segment.areas:
+        ground, pv = below.get(area.pv_path or ""), pvs.get(area.pv_path or "")
+        if ground is not None and pv is not None and ground.stripe is not None:
+            place = ground.offset_bytes + pv.pe_start_bytes + area.start_extent * vg.extent_bytes
+            yield Piece(segment.start_extent * vg.extent_bytes, place, ground.stripe)

@@ -73,7 +73,7 @@ def tree(tmp_path: Path) -> BlockTree:
 
 
 TABLES = {
-    "v-l": "0 1024 linear 9:0 3072\n1024 2048 linear 9:0 9216\n",
+    "v-l": "0 1536 linear 9:0 3072\n1536 2048 linear 9:0 9216\n",
     "v-s": "0 8192 striped 2 256 9:0 3072 9:1 3072\n",
     "v-p": "0 8192 striped 2 128 8:0 2048 8:16 2048\n",
 }
@@ -102,6 +102,28 @@ def test_geometry_is_derived_down_to_the_disks(tree: BlockTree, path: str, strip
 def test_a_linear_volume_off_the_stripe(tree: BlockTree) -> None:
     found = read_device_geometry("/dev/dm-0", False, TableRunner({"v-l": "0 1024 linear 9:0 2048\n"}), tree)
     assert found.offset_bytes == M % (768 * K)
+    unlike = TableRunner({"v-l": "0 1024 linear 9:0 3072\n1024 2048 linear 9:0 9216\n"})
+    assert read_device_geometry("/dev/dm-0", False, unlike, tree).offset_bytes == 256 * K
+
+
+def test_a_striped_volume_off_the_stripe(tree: BlockTree) -> None:
+    """128 KiB more on each array are one more round, so two stripes of the volume."""
+    found = read_device_geometry(
+        "/dev/dm-1", False, TableRunner({"v-s": "0 8192 striped 2 256 9:0 3328 9:1 3328\n"}), tree
+    )
+    assert (found.stripe, found.offset_bytes) == (Stripe(128 * K, 12), 256 * K)
+
+
+def test_images_of_a_raid_volume_are_looked_through(tree: BlockTree) -> None:
+    images = [node(f"dm-{at}", f"253:{at}", "dm", slaves=("md0",), dm_name=f"v-i{at}") for at in (3, 4)]
+    raid = node("dm-5", "253:5", "dm", slaves=("dm-3", "dm-4"), dm_name="v-r")
+    tables = {
+        "v-i3": "0 8192 linear 9:0 2048\n",
+        "v-i4": "0 8192 linear 9:1 2048\n",
+        "v-r": "0 8192 raid raid1 3 0 region_size 4096 2 - 253:3 - 253:4\n",
+    }
+    found = read_device_geometry("/dev/dm-5", False, TableRunner(tables), tree_of(*tree.nodes.values(), *images, raid))
+    assert (found.stripe, found.offset_bytes) == (Stripe(256 * K, 3), 256 * K)
 
 
 def test_a_reshaping_array_shows_what_it_will_be(tree: BlockTree, tmp_path: Path) -> None:
@@ -144,7 +166,15 @@ def test_raid_volumes_and_unknown_targets() -> None:
     (raid,) = parse_dm_table(
         "0 8192 raid raid5_ls 3 128 region_size 4096 4 253:0 253:1 253:2 253:3 253:4 253:5 253:6 253:7\n"
     )
-    assert raid.stripe == Stripe(64 * K, 3)
+    assert (raid.stripe, raid.data_stripes) == (Stripe(64 * K, 3), 3)
+    assert [area.devno for area in raid.areas] == ["253:1", "253:3", "253:5", "253:7"]
+    (ten,) = parse_dm_table(
+        "0 8192 raid raid10 7 128 region_size 4096 raid10_copies 2 raid10_format near "
+        "4 253:0 253:1 253:2 253:3 - - 253:6 253:7\n"
+    )
+    assert (ten.stripe, ten.data_stripes, len(ten.areas)) == (Stripe(64 * K, 4), 2, 3)
+    (legs,) = parse_dm_table("0 8192 mirror disk 2 253:1 4096 2 253:2 0 253:3 2048 1 handle_errors\n")
+    assert [(leg.devno, leg.offset_bytes) for leg in legs.areas] == [("253:2", 0), ("253:3", M)]
     (mirror,) = parse_dm_table("0 8192 raid raid1 3 0 region_size 4096 2 253:0 253:1 253:2 253:3\n")
     assert mirror.stripe is None
     (unknown,) = parse_dm_table("0 8192 marvel 1 2 3\n")

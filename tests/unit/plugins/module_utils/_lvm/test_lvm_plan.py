@@ -457,6 +457,20 @@ def test_geometry_of_stripes_over_arrays() -> None:
     assert geometry_of_lv(plan.predicted, vg, members, below)[0].stripe == Stripe(128 * KIB, 6)
 
 
+def test_stripes_that_begin_off_the_arrays_below() -> None:
+    """Both ways to see the same volume tell the same: 128 KiB behind on each of two arrays are 256 KiB of the volume."""
+    below = {path: device(path, stripe=Stripe(128 * KIB, 3)) for path in ("/dev/md0", "/dev/md1")}
+    pvs = [dataclasses.replace(predict_pv(PvWanted(path), below[path]), pe_start_bytes=1664 * KIB) for path in below]
+    vg = plan_vg(None, VgWanted("v", tuple(below)), pvs).predicted
+    members = members_after(pvs, vg)
+    plan = plan_lv(None, lv(type="striped", stripe_bytes=128 * KIB), vg, members, below)
+    assert geometry_of_lv(plan.predicted, vg, members, below)[0].offset_bytes == 256 * KIB
+    assert "begins 256KiB behind a full stripe (768KiB)" in plan.warnings[0]
+    members = tuple(dataclasses.replace(pv, pe_start_bytes=1600 * KIB) for pv in members)
+    plan = plan_lv(None, lv(type="striped", stripe_bytes=128 * KIB), vg, members, below)
+    assert "no write through it will be a full stripe" in plan.warnings[0]
+
+
 def test_geometry_of_stripes_over_disks() -> None:
     vg, pvs = group(FOUR)
     below = {path: device(path) for path in FOUR}
