@@ -67,7 +67,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.settings 
     Setting,
     active_word,
     setting_file,
-    setting_step,
+    settings_plan,
     wanted_settings,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._xfs.read import read_xfs
@@ -103,6 +103,7 @@ class StackBuilder:
         self.runner, self.consent, self.disks, self.tolerant = runner, consent, tuple(disks), tolerant
         self.warnings: list[str] = []
         self._applied: list[Step] = []
+        self._plans: list[Plan] = []
         self._guards: dict[str, Guard] = {}
 
     # --- reading -------------------------------------------------------------------------------------------------
@@ -208,11 +209,12 @@ class StackBuilder:
         except StepFailed as error:
             error.cleanup = take_back_failed_create(self.runner, error.step)
             raise
+        self._plans.append(plan)
         settle(self.runner)
 
     def applied(self) -> Plan:
         """Everything that was run so far, as a plan."""
-        return Plan(tuple(self._applied))
+        return dataclasses.replace(merge(self._plans), steps=tuple(self._applied))
 
     def build(
         self,
@@ -242,9 +244,10 @@ class StackBuilder:
             known = {path for path, _unused in record.settings_before}
             kept = (*record.settings_before, *(entry for entry in before if entry[0] not in known))
             write_record(dataclasses.replace(record, settings_before=kept))
-        steps = tuple(setting_step(name, setting) for name, setting, _unused in differing)
-        self._applied += apply_plan(Plan(steps), self.runner)
-        return bool(steps)
+        plan = settings_plan(differing)
+        self._applied += apply_plan(plan, self.runner)
+        self._plans.append(plan)
+        return plan.changed
 
     def _disk_paths(self) -> list[str]:
         return [disk.device_path for disk in self.disks]

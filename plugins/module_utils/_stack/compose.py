@@ -20,7 +20,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe
     capacity_disks,
     level_name,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import geometry_of_lv, physical_segments
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import geometry_of_lv, physical_lv
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
     AUTO,
     LvmState,
@@ -292,7 +292,7 @@ class _Composer:
         wanted = self._lv_wanted(layer, group, pvs)
         found = self.world.lvm.lv(group.name, layer.name)
         if found is not None:
-            found = dataclasses.replace(found, segments=physical_segments(self.world.lvm, found))
+            found = physical_lv(self.world.lvm, found)
         plan = self._unless_drifted(lambda: plan_lv(found, wanted, group, pvs, below))
         state: LvState = plan.predicted if plan.changed or found is None else found
         geometry, warnings = geometry_of_lv(state, group, pvs, below)

@@ -49,6 +49,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.record im
     write_record,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.select import named_disks
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.settings import settings_plan
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.size import common_usable_bytes
 
 __all__ = ["run_stack"]
@@ -218,14 +219,13 @@ def _planned(
     ground, regions = builder.plan_ground(record)
     built = builder.compose(stack, record, regions, usable)
     plan = merge([ground, built.plan])
-    settings = [] if built.plan.changed else builder.differing_settings(stack, built)
+    if not built.plan.changed:  # else its devices do not exist yet
+        plan = merge([plan, settings_plan(builder.differing_settings(stack, built))])
     if state == "verified":
-        left = [step.summary for step in plan.steps] + [
-            f"{each.name} of {each.device} is {now}" for _unused, each, now in settings
-        ]
+        left = [step.summary for step in plan.steps]
         if left:
             raise VerifyFailed(f"stack {record.id} is not as described; still to do: {'; '.join(left)}")
-    return _result(record.id, plan, plan.changed or bool(settings), builder.warnings, stack, built, record)
+    return _result(record.id, plan, plan.changed, builder.warnings, stack, built, record)
 
 
 def _result(

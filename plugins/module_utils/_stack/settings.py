@@ -12,11 +12,11 @@ import re
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
-from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Step
+from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import SECTOR_BYTES
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import StackDescription
 
-__all__ = ["Setting", "active_word", "setting_file", "setting_step", "wanted_settings"]
+__all__ = ["Setting", "active_word", "setting_file", "settings_plan", "wanted_settings"]
 
 _MD = ("stripe_cache_size", "group_thread_cnt")
 
@@ -57,7 +57,16 @@ def active_word(text: str) -> str:
     return match.group(1) if match else text.strip()
 
 
-def setting_step(kernel_name: str, setting: Setting) -> Step:
+def settings_plan(differing: t.Sequence[tuple[str, Setting, str]]) -> Plan:
+    """Sets what differs: kernel name of the device, setting, present value."""
+    return Plan(
+        tuple(_setting_step(name, setting) for name, setting, _found in differing),
+        before={f"{setting.name} of {setting.device}": found for _name, setting, found in differing},
+        after={f"{setting.name} of {setting.device}": setting.value for _name, setting, _found in differing},
+    )
+
+
+def _setting_step(kernel_name: str, setting: Setting) -> Step:
     """The step that sets it; LVM and blockdev count readahead in sectors."""
     if setting.name == "readahead":
         sectors = int(setting.value) * 1024 // SECTOR_BYTES
