@@ -146,8 +146,6 @@ class Direct:
     def reboot(self, command: str = "systemctl reboot", timeout: float = 300) -> None:
         """Boots the guest again and connects to it; C(command) may be a harder way than an orderly one."""
         before = self.guest.ssh("cat /proc/sys/kernel/random/boot_id")
-        self._process.kill()
-        self._process.wait()
         self.guest.ssh(f"{command} > /dev/null 2>&1 &", check=False)
         self.reconnect(before, timeout)
 
@@ -163,6 +161,8 @@ class Direct:
             if time.monotonic() > end:
                 raise AssertionError(f"{self.guest.name} did not boot again within {timeout:g} s")
             time.sleep(1)
+        self._process.kill()
+        self._process.wait()
         self.guest.ssh("systemctl is-system-running --wait > /dev/null; udevadm settle", check=False)
         self.forget_disks()
         self._open()
@@ -192,6 +192,19 @@ class Direct:
         if said.message == "traceback":
             raise AssertionError(f"{module} {params}: {said['traceback']}")
         return said
+
+    def cut(self, module: str, before: int, **params: t.Any) -> None:
+        """The same call, but the machine loses its power just before the N-th changing command; then it boots again."""
+        boot_id = self.guest.ssh("sync; cat /proc/sys/kernel/random/boot_id")
+        args = {"expendable_disks": [self.identity(serial) for serial in self.serials], **params}
+        request = {"module": module, "args": args, "cut_before": before}
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        self.reconnect(boot_id)
+
+    def changes(self) -> int:
+        """How many changing commands the last call ran."""
+        return int(self.guest.ssh("cat /run/plumbline-changes"))
 
     @functools.cached_property
     def disks(self) -> dict[str, str]:

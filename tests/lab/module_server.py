@@ -8,6 +8,9 @@ usage: python3 module_server.py DIRECTORY        which holds ansible/module_util
 Each request {"module": …, "args": {…}} is one line, each answer is the module's JSON on one line. A module runs in a
 child of its own through its own main(), just as Ansible runs it; only connecting and starting Python, most of
 a task's three seconds in such a guest, is done once.
+
+With C(cut_before: N) in a request the machine resets, without writing its caches, just before the N-th changing command of the
+module. The number of changing commands of the last call is in /run/plumbline-changes.
 """
 
 from __future__ import annotations
@@ -16,12 +19,36 @@ import importlib
 import json
 import os
 import sys
+import time
 import traceback
+import typing as t
 
 PREFIX = "ansible_collections.plumbline.storage.plugins.modules."
 
 
-def run_child(module: str, args: dict[str, object], answer: int) -> None:
+def count_changes(cut_before: int) -> None:
+    """Counts the commands that change something, and resets the machine before the one asked for."""
+    from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
+
+    change, count = Runner.change, 0
+
+    def counted(self: Runner, *args: t.Any, **options: t.Any) -> t.Any:
+        nonlocal count
+        count += 1
+        if count == cut_before:
+            with open("/proc/sysrq-trigger", "w") as trigger:
+                trigger.write("b")
+            time.sleep(600)
+        with open("/run/plumbline-changes", "w") as file:
+            file.write(str(count))
+        return change(self, *args, **options)
+
+    Runner.change = counted  # type: ignore[method-assign]
+    with open("/run/plumbline-changes", "w") as file:
+        file.write("0")
+
+
+def run_child(module: str, args: dict[str, object], cut_before: int, answer: int) -> None:
     """In the child: the module's main with its standard output in the pipe."""
     from ansible.module_utils import basic
 
@@ -33,6 +60,7 @@ def run_child(module: str, args: dict[str, object], answer: int) -> None:
     basic._ANSIBLE_PROFILE = "legacy"
     code = 1
     try:
+        count_changes(cut_before)
         importlib.import_module(PREFIX + module).main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
@@ -42,14 +70,14 @@ def run_child(module: str, args: dict[str, object], answer: int) -> None:
     os._exit(code)
 
 
-def answer_of(request: dict[str, object]) -> str:
+def answer_of(request: dict[str, t.Any]) -> str:
     """The module's answer on one line; one that is not JSON becomes a failure that holds it."""
     read_end, write_end = os.pipe()
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
         os.close(read_end)
-        run_child(str(request["module"]), request["args"], write_end)  # type: ignore[arg-type]
+        run_child(request["module"], request["args"], request.get("cut_before", 0), write_end)
     os.close(write_end)
     with os.fdopen(read_end, errors="replace") as pipe:
         text = pipe.read()

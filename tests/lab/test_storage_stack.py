@@ -54,7 +54,10 @@ def assert_nothing_left(lab: Direct) -> None:
     assert guest.ssh(f"wipefs --noheadings {' '.join(lab.paths())}") == ""
     assert guest.ssh("lsblk -nro TYPE | grep -c part", check=False) == "0"
     assert (
-        guest.ssh("ls /var/lib/plumbline/stacks; grep -ls plumbline.storage /etc/systemd/system/*.mount", check=False)
+        guest.ssh(
+            "ls /var/lib/plumbline/stacks; grep -ls plumbline.storage /etc/systemd/system/*.mount /etc/systemd/system/.*",
+            check=False,
+        )
         == ""
     )
 

@@ -31,7 +31,8 @@ class MountWanted(t.NamedTuple):
 class MountState(t.NamedTuple):
     """One mount point. C(unit_text) is None without a unit file; C(device) is the kernel's name of what is mounted there.
 
-    C(users) are processes that would keep it from being unmounted, in words; C(in_fstab) whether /etc/fstab claims it.
+    C(users) are processes that would keep it from being unmounted, in words; C(in_fstab) whether /etc/fstab claims it; C(torn) that
+    a killed run left an unfinished unit file.
     """
 
     path: str
@@ -43,3 +44,4 @@ class MountState(t.NamedTuple):
     empty: bool = True
     in_fstab: bool = False
     users: tuple[str, ...] = ()
+    torn: bool = False

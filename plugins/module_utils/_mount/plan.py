@@ -11,8 +11,14 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
-from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import UNITS_DIR, MountState, MountWanted
-from ansible_collections.plumbline.storage.plugins.module_utils._mount.unit import is_own_text, unit_name, unit_text
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import MountState, MountWanted
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.unit import (
+    is_own_text,
+    part_path,
+    unit_name,
+    unit_path,
+    unit_text,
+)
 
 __all__ = ["plan_mount", "plan_unmount"]
 
@@ -31,12 +37,11 @@ def plan_mount(state: MountState, wanted: MountWanted, device: str | None) -> Pl
     after = {"mount": wanted.path, "unit": text}
     steps: list[Step] = []
     if state.unit_text != text:
-        # Replaced, not overwritten in place: a power cut leaves the old unit or the new one.
-        part = f"{UNITS_DIR}/.{name}.part"
+        part = part_path(wanted.path)
         steps += [
             Step(("tee", part), f"write the unit {name}", stdin=text),
             Step(("sync", part), f"put the unit {name} on the disk"),
-            Step(("mv", part, f"{UNITS_DIR}/{name}"), f"put the unit {name} in its place"),
+            Step(("mv", part, unit_path(wanted.path)), f"put the unit {name} in its place"),
             _RELOAD,
         ]
     if not state.enabled:
@@ -53,10 +58,10 @@ def _shown(text: str | None) -> str | None:
 
 
 def _refuse_strangers(state: MountState, wanted: MountWanted, device: str | None) -> None:
-    path, name = wanted.path, unit_name(wanted.path)
+    path = wanted.path
     if state.unit_text is not None and not is_own_text(state.unit_text, wanted.owner):
         raise PlanRefused(
-            f"a mount on {path} was asked for {wanted.owner}, but {UNITS_DIR}/{name} exists and is not of this stack; remove it, "
+            f"a mount on {path} was asked for {wanted.owner}, but {unit_path(path)} exists and is not of this stack; remove it, "
             "or mount elsewhere"
         )
     if state.in_fstab:
@@ -81,11 +86,11 @@ def _refuse_strangers(state: MountState, wanted: MountWanted, device: str | None
 def plan_unmount(state: MountState, owner: str) -> Plan:
     """Stops and removes the unit of this stack. Raises PlanRefused when the mount is in use or not ours."""
     name = unit_name(state.path)
-    if state.unit_text is None:
+    if state.unit_text is None and not state.torn:
         return Plan()
-    if not is_own_text(state.unit_text, owner):
+    if state.unit_text is not None and not is_own_text(state.unit_text, owner):
         raise PlanRefused(
-            f"asked to unmount {state.path} of {owner}, but {UNITS_DIR}/{name} is not of this stack; look at it and decide"
+            f"asked to unmount {state.path} of {owner}, but {unit_path(state.path)} is not of this stack; look at it and decide"
         )
     if state.users:
         raise PlanRefused(
@@ -96,6 +101,6 @@ def plan_unmount(state: MountState, owner: str) -> Plan:
         steps.append(Step(("systemctl", "stop", name), f"unmount {state.path}"))
     if state.enabled:
         steps.append(Step(("systemctl", "disable", name), f"no longer mount {state.path} at boot"))
-    steps += [Step(("rm", "-f", f"{UNITS_DIR}/{name}"), f"remove the unit {name}"), _RELOAD]
+    steps += [Step(("rm", "-f", part_path(state.path), unit_path(state.path)), f"remove the unit {name}"), _RELOAD]
     fields: dict[str, t.Any] = {"mount": state.path, "unit": _shown(state.unit_text)}
     return Plan(tuple(steps), before=fields, after={"mount": None, "unit": None})

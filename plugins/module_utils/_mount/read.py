@@ -13,7 +13,7 @@ import typing as t
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import Mount
 from ansible_collections.plumbline.storage.plugins.module_utils._block.use import read_mounts
 from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import UNITS_DIR, MountState
-from ansible_collections.plumbline.storage.plugins.module_utils._mount.unit import unit_name
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.unit import part_path, unit_name, unit_path
 
 __all__ = ["read_mount"]
 
@@ -25,7 +25,7 @@ def read_mount(path: str, users: bool = False) -> MountState:
     exists = os.path.lexists(path)
     return MountState(
         path=path,
-        unit_text=_text(f"{UNITS_DIR}/{name}"),
+        unit_text=_text(unit_path(path)),
         enabled=os.path.lexists(f"{UNITS_DIR}/local-fs.target.wants/{name}"),
         device=_device(mounted[-1]) if mounted else None,
         is_directory=os.path.isdir(path),
@@ -33,6 +33,7 @@ def read_mount(path: str, users: bool = False) -> MountState:
         empty=not exists or not os.path.isdir(path) or not os.listdir(path),
         in_fstab=_in_fstab(path),
         users=tuple(_users(path)) if users and mounted else (),
+        torn=os.path.lexists(part_path(path)),
     )
 
 

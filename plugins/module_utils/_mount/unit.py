@@ -11,9 +11,9 @@ import posixpath
 import re
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
-from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import MountWanted
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import UNITS_DIR, MountWanted
 
-__all__ = ["check_mount_path", "is_own_text", "unit_name", "unit_text"]
+__all__ = ["check_mount_path", "is_own_text", "part_path", "unit_name", "unit_path", "unit_text"]
 
 _PLAIN = re.compile(rb"[A-Za-z0-9:_.]")
 _MARK = "# Made by plumbline.storage for"
@@ -44,6 +44,16 @@ def unit_name(path: str) -> str:
     parts = [part for part in path.split("/") if part]
     text = "-".join("".join(_escaped(byte) for byte in part.encode()) for part in parts)
     return (f"\\x2e{text[1:]}" if text.startswith(".") else text) + ".mount"
+
+
+def unit_path(path: str) -> str:
+    """The unit file of a mount point."""
+    return f"{UNITS_DIR}/{unit_name(path)}"
+
+
+def part_path(path: str) -> str:
+    """Where the unit file is written before it is put in its place: a power cut leaves the old unit or the new one."""
+    return f"{UNITS_DIR}/.{unit_name(path)}.part"
 
 
 def _escaped(byte: int) -> str:
