@@ -35,11 +35,11 @@ def _unit_bytes(unit: str) -> int | None:
     return None
 
 
-def parse_size(text: t.Any, option: str) -> int:
+def parse_size(text: t.Any, option: str, whole: bool = True) -> int:
     """Bytes of a size with a unit, such as C(256KiB), C(1.5g) or C(2048s).
 
     Raises PlanRefused for a bare number (mdadm, LVM, mkfs and sysfs each read it differently), an unknown unit,
-    or a fraction that is not a whole number of bytes.
+    or, unless C(whole) is False, a fraction that is not a whole number of bytes.
     """
     match = _NUMBER.match(str(text))
     if not match:
@@ -58,7 +58,7 @@ def parse_size(text: t.Any, option: str) -> int:
             f"{option} was given as {text!r}, whose unit {unit!r} is not known; use KiB, MiB, GiB, kB, MB, GB or s"
         )
     exact = Decimal(number) * factor
-    if exact != int(exact):
+    if whole and exact != int(exact):
         raise PlanRefused(f"{option} was given as {text!r}, which is not a whole number of bytes")
     return int(exact)
 

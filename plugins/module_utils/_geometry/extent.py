@@ -16,12 +16,16 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.errors imp
 __all__ = [
     "DEFAULT_REGION_BYTES",
     "LV_TYPES",
+    "LV_TYPE_NAMES",
     "ExtentRequest",
     "FreeSpace",
     "LvLayout",
+    "canonical_type",
     "extents_of_bytes",
     "largest_extents",
+    "lv_family",
     "metadata_extents",
+    "more_extents",
     "parse_extents",
     "resolve_extents",
 ]
@@ -47,6 +51,7 @@ LV_TYPES: dict[str, _Traits] = {
     "striped": _Traits(striped=True, least_stripes=2),
     "mirror": _Traits(mirrored=True, log_extents=1),
     "raid0": _Traits(striped=True, least_stripes=2),
+    "raid0_meta": _Traits(striped=True, metadata_volumes=True, least_stripes=2),
     "raid1": _Traits(mirrored=True, metadata_volumes=True),
     "raid4": _Traits(striped=True, parity=1, metadata_volumes=True, least_stripes=2),
     "raid5": _Traits(striped=True, parity=1, metadata_volumes=True, least_stripes=2),
@@ -54,18 +59,45 @@ LV_TYPES: dict[str, _Traits] = {
     "raid10": _Traits(striped=True, mirrored=True, metadata_volumes=True, least_stripes=2),
 }
 
+# What the variants of parity and of copies are called: where parity lies, and in which order the data go on.
+_VARIANTS = {
+    "raid5": ("raid5_ls", "raid5_la", "raid5_rs", "raid5_ra", "raid5_n"),
+    "raid6": ("raid6_zr", "raid6_nr", "raid6_nc", "raid6_ls_6", "raid6_rs_6", "raid6_la_6", "raid6_ra_6", "raid6_n_6"),
+    "raid10": ("raid10_near",),
+}
+LV_TYPE_NAMES = tuple(name for family in LV_TYPES for name in (family, *_VARIANTS.get(family, ())))
+
+
+def lv_family(name: str) -> str:
+    """The type of which a name is a variant: C(raid5) for C(raid5_ls); the name itself where it is none."""
+    return next((family for family, variants in _VARIANTS.items() if name in variants), name)
+
+
+def canonical_type(name: str) -> str:
+    """The variant that LVM makes when the family is asked for: C(raid5) is C(raid5_ls)."""
+    return _VARIANTS.get(name, (name,))[0]
+
 
 @dataclasses.dataclass(frozen=True)
 class LvLayout:
-    """Shape of an LV in LVM's own counts: C(stripes) carry data, without parity; C(mirrors) are additional copies."""
+    """Shape of an LV in LVM's own counts: C(stripes) carry data, without parity; C(mirrors) are additional copies.
+
+    C(log_extents) of None is what the type has; a mirror with its log in memory has 0.
+    """
 
     type: str = "linear"
     stripes: int = 1
     mirrors: int = 0
+    log_extents: int | None = None
 
     @property
     def traits(self) -> _Traits:
-        return LV_TYPES[self.type]
+        return LV_TYPES[lv_family(self.type)]
+
+    @property
+    def log(self) -> int:
+        """Extents of the log of a mirror."""
+        return self.traits.log_extents if self.log_extents is None else self.log_extents
 
     @property
     def images(self) -> int:
@@ -143,17 +175,16 @@ def metadata_extents(extents_per_image: int, extent_bytes: int, region_bytes: in
 def resolve_extents(request: ExtentRequest, layout: LvLayout, extent_bytes: int, space: FreeSpace) -> int:
     """Logical extents of the LV that a request makes, a multiple of its stripes.
 
-    Sizes round up to a stripe boundary. Percentages are of physical extents, which mirror legs, parity and metadata
-    share; they round down and never ask for more than is there.
+    Sizes round up to a stripe boundary. Percentages are of physical extents: they round down, copies share them, parity and
+    metadata come on top (so LVM counts), and the result rounds up to a stripe boundary and is cut to what fits.
     """
     if request.kind == "bytes":
         return _up(extents_of_bytes(request.amount, extent_bytes), layout.stripes)
     if request.kind == "extents":
         return _up(request.amount, layout.stripes)
     base = {"vg": space.vg_extents, "free": space.vg_free, "pvs": space.pvs_extents}[request.kind]
-    physical = -(-request.amount * base // 100)
-    per_stripe = physical * layout.stripes // layout.images
-    wanted = max(per_stripe // layout.stripes * layout.stripes, layout.stripes)
+    logical = request.amount * base // 100 // (layout.mirrors + 1)
+    wanted = max(_up(logical, layout.stripes), layout.stripes)
     return min(wanted, largest_extents(layout, extent_bytes, space.free_per_pv))
 
 
@@ -168,9 +199,16 @@ def largest_extents(layout: LvLayout, extent_bytes: int, free_per_pv: t.Sequence
     rows = _rows(layout.images, free_per_pv)
     if layout.traits.metadata_volumes and rows:
         rows = next((n for n in range(rows, 0, -1) if n + metadata_extents(n, extent_bytes) <= rows), 0)
-    elif layout.traits.log_extents and rows and sum(free_per_pv) - rows * layout.images < layout.traits.log_extents:
+    elif layout.log and rows and sum(free_per_pv) - rows * layout.images < layout.log:
         rows -= 1
     return rows * layout.stripes
+
+
+def more_extents(layout: LvLayout, free_per_pv: t.Sequence[int]) -> int:
+    """Most logical extents by which an LV of this shape can grow: its metadata and its log are there already."""
+    if layout.images == 1:
+        return sum(free_per_pv)
+    return _rows(layout.images, free_per_pv) * layout.stripes
 
 
 def _rows(images: int, free_per_pv: t.Sequence[int]) -> int:

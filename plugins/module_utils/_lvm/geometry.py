@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
@@ -19,12 +20,13 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model impor
     LvmState,
     LvSegment,
     LvState,
+    PvRun,
     PvState,
     SegmentArea,
     VgState,
 )
 
-__all__ = ["geometry_of_lv", "physical_segments", "place_lv"]
+__all__ = ["geometry_of_lv", "physical_lv", "place_lv", "runs_of_placement"]
 
 
 def place_lv(layout: LvLayout, extents: int, extent_bytes: int, pvs: t.Sequence[PvState]) -> tuple[LvSegment, ...]:
@@ -87,15 +89,47 @@ def _segment(layout: LvLayout, start: int, extents: int, areas: tuple[SegmentAre
     )
 
 
-def physical_segments(state: LvmState, lv: LvState) -> tuple[LvSegment, ...]:
-    """The segments of an LV with every area on a PV: hidden images of raid and mirror are looked through.
+def runs_of_placement(layout: LvLayout, segments: t.Sequence[LvSegment], extent_bytes: int) -> tuple[PvRun, ...]:
+    """All that a planned LV takes of the PVs: its areas, and before the first of each image the metadata."""
+    runs: list[PvRun] = []
+    rows = sum(segment.extents for segment in segments) // layout.stripes
+    metadata = metadata_extents(rows, extent_bytes) if layout.traits.metadata_volumes else 0
+    for number, segment in enumerate(segments):
+        for area in segment.areas:
+            extra = metadata if number == 0 else 0
+            size = segment.extents // max(segment.data_stripes, 1)
+            runs.append(PvRun(area.pv_path or "", area.start_extent - extra, size + extra))
+    return tuple(runs)
 
-    An image of several pieces stands for itself with its first piece; geometry needs no more.
+
+def physical_lv(state: LvmState, lv: LvState) -> LvState:
+    """The LV with every area of its segments on a PV, and with all runs of extents that it takes, its hidden parts' too.
+
+    An image of several pieces stands in the segments with its first piece; C(runs) has all.
     """
-    return tuple(
+    segments = tuple(
         dataclasses.replace(segment, areas=tuple(_physical(state, lv.vg, area) for area in segment.areas))
         for segment in lv.segments
     )
+    hidden = [part for part in state.lvs_of(lv.vg) if part.hidden and _is_part(part.name, lv.name)]
+    log = f"{lv.name}_mlog"
+    kind = ("disk" if any(part.name == log for part in hidden) else "core") if lv.type == "mirror" else None
+    runs = [*_runs(lv, None), *(run for part in hidden for run in _runs(part, part.name))]
+    return dataclasses.replace(lv, segments=segments, runs=tuple(runs), mirrorlog=kind)
+
+
+def _is_part(part: str, name: str) -> bool:
+    """Whether a hidden LV is a part of the LV of this name: its suffix is LVM's own."""
+    return re.fullmatch(re.escape(name) + r"_(r|m)?(image|meta|log)(_\d+)?(_extracted)?", part) is not None
+
+
+def _runs(lv: LvState, part: str | None) -> list[PvRun]:
+    return [
+        PvRun(area.pv_path, area.start_extent, segment.extents // max(segment.data_stripes, 1), part)
+        for segment in lv.segments
+        for area in segment.areas
+        if area.pv_path is not None
+    ]
 
 
 def _physical(state: LvmState, vg: str, area: SegmentArea) -> SegmentArea:
@@ -114,7 +148,7 @@ def geometry_of_lv(
 ) -> tuple[DeviceGeometry, tuple[str, ...]]:
     """The LV as the layer above sees it, and warnings on alignment.
 
-    C(lv) has physical segments (see C(physical_segments)); C(below) maps the path of each PV to its device.
+    C(lv) has physical segments (see C(physical_lv)); C(below) maps the path of each PV to its device.
     """
     by_path = {pv.path: pv for pv in pvs}
     paths = list(dict.fromkeys(area.pv_path for segment in lv.segments for area in segment.areas if area.pv_path))

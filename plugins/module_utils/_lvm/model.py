@@ -14,10 +14,12 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent
 
 __all__ = [
     "AUTO",
+    "UNKNOWN_DEVICE",
     "LvSegment",
     "LvState",
     "LvWanted",
     "LvmState",
+    "PvRun",
     "PvState",
     "PvWanted",
     "SegmentArea",
@@ -26,6 +28,8 @@ __all__ = [
 ]
 
 AUTO = "auto"
+# What stands in place of a PV that is missing.
+UNKNOWN_DEVICE = "[unknown]"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,8 +115,22 @@ class LvSegment:
 
 
 @dataclasses.dataclass(frozen=True)
+class PvRun:
+    """Extents of one PV that belong to an LV; C(part) is the hidden LV through which, as C(data_rimage_0), or None."""
+
+    pv_path: str
+    start_extent: int
+    extents: int
+    part: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class LvState:
-    """A logical volume. C(readahead) is C(auto) or bytes; C(hidden) LVs are parts of others."""
+    """A logical volume. C(readahead) is C(auto) or bytes; C(hidden) LVs are parts of others.
+
+    C(runs) is all that it takes of the PVs, also through hidden LVs; C(roles) are LVM's own words. C(synced) is False for a
+    redundant LV that was made without an initial synchronisation.
+    """
 
     vg: str
     name: str
@@ -132,6 +150,12 @@ class LvState:
     opened: bool = False
     suspended: bool = False
     assumed: bool = False
+    runs: tuple[PvRun, ...] = ()
+    roles: tuple[str, ...] = ()
+    read_only: bool = False
+    alloc: str = "inherit"
+    mirrorlog: str | None = None
+    synced: bool = True
 
     @property
     def path(self) -> str:
@@ -154,7 +178,7 @@ class LvState:
     def mirrors(self) -> int:
         """Copies besides the first, as C(lvcreate -m) counts them."""
         first = self.segments[0] if self.segments else None
-        if first is None or first.type not in ("raid1", "mirror", "raid10"):
+        if first is None or not first.type.startswith(("raid1", "mirror")):
             return 0
         return first.stripes // max(first.data_stripes, 1) - 1
 
@@ -213,7 +237,11 @@ class VgWanted:
 
 @dataclasses.dataclass(frozen=True)
 class LvWanted:
-    """An LV to be there. C(pv_paths) is where a new one may lie; C(readahead) is C(auto), or bytes."""
+    """An LV to be there. C(pv_paths) is where it may lie; C(readahead) is C(auto), or bytes.
+
+    C(resizefs): the file system follows the size. C(shrink), C(repair) and C(leave_paths) (PVs that it must no longer use) allow
+    what is never done without having been asked for.
+    """
 
     vg: str
     name: str
@@ -227,3 +255,11 @@ class LvWanted:
     pv_paths: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
     active: bool | None = None
+    mirrorlog: str | None = None
+    alloc: str | None = None
+    read_only: bool | None = None
+    nosync: bool = False
+    resizefs: bool = False
+    shrink: bool = False
+    repair: bool = False
+    leave_paths: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # This file is private to the collection.
 
-"""The options of lvm_pv, lvm_vg and lvm_lv as Operations."""
+"""The options of lvm_pv and lvm_vg as Operations, and what every Operation on LVM shares."""
 
 from __future__ import annotations
 
@@ -13,47 +13,40 @@ import typing as t
 from ansible_collections.plumbline.storage.plugins.module_utils._block.geometry_read import read_device_geometry
 from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import parse_optional_size, parse_size
-from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import ExtentRequest, parse_extents
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.pe_start import place_pv
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import physical_segments
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
     AUTO,
     LvmState,
-    LvState,
-    LvWanted,
     PvState,
     PvWanted,
     VgState,
     VgWanted,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv import plan_lv, plan_lv_absent
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv import (
     placement_request,
     plan_pv,
     plan_pv_absent,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_vg import (
-    DEFAULT_EXTENT_BYTES,
     members_after,
     plan_vg,
     plan_vg_absent,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read import kernel_path, read_lvm
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.shown import shown_lv, shown_pv, shown_vg
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.shown import shown_pv, shown_vg
 
 __all__ = [
-    "LvOperation",
     "LvmRead",
     "PvOperation",
     "VgOperation",
-    "lv_operation",
-    "lv_wanted",
+    "assumption",
+    "predicting",
     "pv_operation",
     "pv_wanted",
+    "sorted_once",
     "vg_operation",
     "vg_wanted",
 ]
@@ -88,52 +81,12 @@ def vg_wanted(params: Params) -> VgWanted:
         name=params["name"],
         pv_paths=tuple(kernel_path(path) for path in params.get("devices") or ()),
         extent_bytes=parse_optional_size(params.get("extent_size"), "extent_size"),
-        tags=_tuple(params.get("tags")),
+        tags=sorted_once(params.get("tags")),
     )
 
 
-def lv_wanted(params: Params) -> LvWanted:
-    """The options of lvm_lv, checked and typed; raises PlanRefused."""
-    devices = params.get("devices")
-    return LvWanted(
-        vg=params["vg"],
-        name=params["name"],
-        type=params.get("type"),
-        size=_size(params),
-        stripes=params.get("stripes"),
-        stripe_bytes=parse_optional_size(params.get("stripesize"), "stripesize"),
-        mirrors=params.get("mirrors"),
-        region_bytes=parse_optional_size(params.get("regionsize"), "regionsize"),
-        readahead=_readahead(params.get("readahead")),
-        pv_paths=None if devices is None else tuple(kernel_path(path) for path in devices),
-        tags=_tuple(params.get("tags")),
-        active=params.get("active"),
-    )
-
-
-def _tuple(values: t.Sequence[str] | None) -> tuple[str, ...] | None:
+def sorted_once(values: t.Sequence[str] | None) -> tuple[str, ...] | None:
     return None if values is None else tuple(sorted(set(values)))
-
-
-def _size(params: Params) -> ExtentRequest | None:
-    size, extents = params.get("size"), params.get("extents")
-    if size is not None and extents is not None:
-        raise PlanRefused(f"size ({size}) and extents ({extents}) were both given; give one of them")
-    if extents is not None:
-        return parse_extents(extents)
-    if size is None:
-        return None
-    size_bytes = parse_size(size, "size")
-    if size_bytes == 0:
-        raise PlanRefused("size was given as 0; give a size such as 10GiB, or extents such as 100%FREE")
-    return ExtentRequest("bytes", size_bytes)
-
-
-def _readahead(text: str | None) -> str | int | None:
-    """LVM's words, or bytes; C(none) is no readahead, which reads back as 0."""
-    if text is None or text == AUTO:
-        return text
-    return 0 if text == "none" else parse_size(text, "readahead")
 
 
 class PvOperation:
@@ -156,7 +109,7 @@ class PvOperation:
         plan = plan_pv(found, self.wanted, state.below[path]) if self.present else plan_pv_absent(found, path)
         others = tuple(pv for pv in state.lvm.pvs if pv.path != path)
         after = (*others, plan.predicted) if isinstance(plan.predicted, PvState) else others
-        return _assumption(_predicting(plan, state, pvs=after), path)
+        return assumption(predicting(plan, state, pvs=after), path)
 
     def result(self, state: LvmRead) -> dict[str, t.Any]:
         path = self.wanted.path
@@ -189,58 +142,18 @@ class VgOperation:
         found = state.lvm.vg(self.wanted.name)
         if not self.present:
             plan = plan_vg_absent(found)
-            return _predicting(plan, state, vgs=tuple(vg for vg in state.lvm.vgs if vg.name != self.wanted.name))
+            return predicting(plan, state, vgs=tuple(vg for vg in state.lvm.vgs if vg.name != self.wanted.name))
         pvs, planned = _with_planned_pvs(state, self.wanted.pv_paths)
         plan = plan_vg(found, self.wanted, pvs, state.below)
         vg = t.cast("VgState", plan.predicted)
         others = tuple(other for other in state.lvm.vgs if other.name != vg.name)
         plan = dataclasses.replace(plan, assumed_parent=plan.assumed_parent or bool(planned))
-        plan = _predicting(plan, state, vgs=(*others, vg), pvs=members_after(pvs, vg))
-        return _assumption(plan, ", ".join(planned))
+        plan = predicting(plan, state, vgs=(*others, vg), pvs=members_after(pvs, vg))
+        return assumption(plan, ", ".join(planned))
 
     def result(self, state: LvmRead) -> dict[str, t.Any]:
         vg = state.lvm.vg(self.wanted.name)
         return {"vg": shown_vg(vg, state.lvm.pvs_of(vg.name)) if vg else None}
-
-
-class LvOperation:
-    """Read, plan and result of one logical volume."""
-
-    def __init__(self, wanted: LvWanted, present: bool) -> None:
-        self.wanted, self.present = wanted, present
-
-    def read(self, runner: Runner) -> LvmRead:
-        lvm = read_lvm(runner)
-        below: dict[str, DeviceGeometry] = {}
-        if self.present:
-            tree = read_tree()
-            paths = [pv.path for pv in lvm.pvs_of(self.wanted.vg) if not pv.missing]
-            below = {path: read_device_geometry(path, False, runner, tree) for path in paths}
-        return LvmRead(lvm, below, runner.check_mode)
-
-    def plan(self, state: LvmRead) -> Plan:
-        """The plan; its prediction is an LvmRead."""
-        wanted, lvm = self.wanted, state.lvm
-        vg, found = lvm.vg(wanted.vg), _physical(lvm, wanted)
-        others = tuple(lv for lv in lvm.lvs if (lv.vg, lv.name) != (wanted.vg, wanted.name))
-        if not self.present:
-            return _predicting(plan_lv_absent(found, vg), state, lvs=others)
-        group = vg or _planned_vg(state, wanted)
-        plan = plan_lv(found, wanted, group, lvm.pvs_of(wanted.vg), state.below)
-        plan = _predicting(plan, state, lvs=(*others, t.cast("LvState", plan.predicted)))
-        return _assumption(plan, "" if vg else f"the volume group {wanted.vg}")
-
-    def result(self, state: LvmRead) -> dict[str, t.Any]:
-        lv = _physical(state.lvm, self.wanted)
-        if lv is None:
-            return {"lv": None}
-        vg = state.lvm.vg(self.wanted.vg)
-        return {"lv": shown_lv(lv, vg, state.lvm.pvs_of(self.wanted.vg), state.below)}
-
-
-def _physical(lvm: LvmState, wanted: LvWanted) -> LvState | None:
-    lv = lvm.lv(wanted.vg, wanted.name)
-    return None if lv is None else dataclasses.replace(lv, segments=physical_segments(lvm, lv))
 
 
 def _with_planned_pvs(state: LvmRead, paths: t.Sequence[str]) -> tuple[tuple[PvState, ...], list[str]]:
@@ -255,25 +168,14 @@ def _with_planned_pvs(state: LvmRead, paths: t.Sequence[str]) -> tuple[tuple[PvS
     return (*state.lvm.pvs, *made), lacking
 
 
-def _planned_vg(state: LvmRead, wanted: LvWanted) -> VgState:
-    """The group in check mode when an earlier task would have made it; else refused."""
-    if not state.check_mode:
-        known = ", ".join(vg.name for vg in state.lvm.vgs) or "none"
-        raise PlanRefused(
-            f"the logical volume {wanted.vg}/{wanted.name} was asked for, but there is no volume group {wanted.vg} on "
-            f"this host (there is: {known}); make it first (lvm_vg)"
-        )
-    return VgState(wanted.vg, None, DEFAULT_EXTENT_BYTES, None, None, wanted.pv_paths or (), assumed=True)
-
-
-def _predicting(plan: Plan, state: LvmRead, **changes: t.Any) -> Plan:
+def predicting(plan: Plan, state: LvmRead, **changes: t.Any) -> Plan:
     """The plan with the whole of LVM as it will be."""
     return dataclasses.replace(
         plan, predicted=dataclasses.replace(state, lvm=dataclasses.replace(state.lvm, **changes))
     )
 
 
-def _assumption(plan: Plan, parent: str) -> Plan:
+def assumption(plan: Plan, parent: str) -> Plan:
     """Says which parent is not there yet: check mode takes it as planned."""
     if not plan.assumed_parent or not parent:
         return plan
@@ -289,8 +191,3 @@ def pv_operation(params: Params) -> PvOperation:
 def vg_operation(params: Params) -> VgOperation:
     """An Operation from the options of lvm_vg; raises PlanRefused for options that cannot be."""
     return VgOperation(vg_wanted(params), params["state"] == "present")
-
-
-def lv_operation(params: Params) -> LvOperation:
-    """An Operation from the options of lvm_lv; raises PlanRefused for options that cannot be."""
-    return LvOperation(lv_wanted(params), params["state"] == "present")

@@ -15,6 +15,7 @@ import typing as t
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import ParseError
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
     AUTO,
+    UNKNOWN_DEVICE,
     LvmState,
     LvSegment,
     LvState,
@@ -37,7 +38,8 @@ REPORT_FIELDS = {
     ),
     "lv": (
         "lv_uuid,lv_name,lv_size,lv_tags,lv_active,lv_read_ahead,lv_kernel_read_ahead,lv_health_status,"
-        "lv_layout,lv_role,lv_device_open,lv_suspended,raid_sync_action,copy_percent"
+        "lv_layout,lv_role,lv_device_open,lv_suspended,raid_sync_action,copy_percent,lv_permissions,lv_allocation_policy,"
+        "lv_initial_image_sync"
     ),
     "seg": (
         "lv_uuid,segtype,seg_start_pe,seg_size_pe,stripes,data_stripes,stripe_size,region_size,data_copies,devices"
@@ -45,6 +47,8 @@ REPORT_FIELDS = {
     "pvseg": "pv_uuid,lv_uuid,pvseg_start,pvseg_size",
 }
 _AREA = re.compile(r"(?P<name>[^,]+?)\((?P<start>\d+)\)(?:,|$)")
+# Types of segments that have nothing to synchronise.
+_NO_SYNC = ("linear", "striped", "raid0", "raid0_meta")
 _Row = t.Mapping[str, str]
 _Resolve = t.Callable[[str], str]
 
@@ -195,6 +199,10 @@ class _Group:
             hidden=bracketed,
             opened=_field(row, "lv_device_open") == "open",
             suspended=_field(row, "lv_suspended") == "suspended",
+            roles=tuple(_field(row, "lv_role").split(",")),
+            read_only=row.get("lv_permissions", "").startswith("read-only"),
+            alloc=row.get("lv_allocation_policy", "inherit"),
+            synced=bool(row.get("lv_initial_image_sync", "yes")) or not segments or segments[0].type in _NO_SYNC,
         )
 
     def _segments(self, lv_uuid: str) -> tuple[LvSegment, ...]:
@@ -223,7 +231,7 @@ class _Group:
         if name.startswith("/"):
             return SegmentArea(start, pv_path=self.resolve(name))
         if name in ("[unknown]", "unknown device", "[unknown device]"):
-            return SegmentArea(start, pv_path="[unknown]")
+            return SegmentArea(start, pv_path=UNKNOWN_DEVICE)
         return SegmentArea(start, lv_name=name.strip("[]"))
 
 

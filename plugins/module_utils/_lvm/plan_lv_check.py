@@ -9,30 +9,37 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
+from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import DriftFound, PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import SECTOR_BYTES, format_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import (
-    LV_TYPES,
     FreeSpace,
-    LvLayout,
-    largest_extents,
-    resolve_extents,
+    canonical_type,
+    lv_family,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.command import check_name, check_tags
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvState, LvWanted, PvState, VgState
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
+    UNKNOWN_DEVICE,
+    LvState,
+    LvWanted,
+    PvState,
+    VgState,
+)
 
 __all__ = [
+    "REGION_TYPES",
     "allowed_pvs",
-    "base_type",
+    "check_synced",
     "check_usable",
     "check_wish",
     "compare_shape",
     "free_extents_of",
-    "grown_extents",
     "space_of",
 ]
 
 _PAGE_BYTES = 4096
+_WHOLE_PERCENT = 100.0
+# Types whose region size can be changed while they are in use.
+REGION_TYPES = ("raid1", "raid4", "raid5", "raid6", "raid10")
 
 
 def free_extents_of(pv: PvState) -> int:
@@ -48,6 +55,14 @@ def check_wish(wanted: LvWanted) -> None:
     for option, value in (("stripes", wanted.stripes), ("mirrors", wanted.mirrors)):
         if value is not None and value < (1 if option == "stripes" else 0):
             raise PlanRefused(f"{option} was given as {value}, which is too few")
+    if wanted.mirrorlog is not None and wanted.type not in (None, "mirror"):
+        raise PlanRefused(
+            f"mirrorlog was given as {wanted.mirrorlog}, but only the type mirror has such a log (asked for was type {wanted.type}); "
+            "leave it out"
+        )
+    both = sorted(set(wanted.leave_paths) & set(wanted.pv_paths or ()))
+    if both:
+        raise PlanRefused(f"{', '.join(both)} was given both in devices and in leave_devices; name it in one of them")
     for option, size in (("stripesize", wanted.stripe_bytes), ("regionsize", wanted.region_bytes)):
         if size is not None and (size < _PAGE_BYTES or size & (size - 1)):
             raise PlanRefused(
@@ -94,59 +109,63 @@ def space_of(vg: VgState, allowed: t.Sequence[PvState]) -> FreeSpace:
     )
 
 
-def base_type(state: LvState) -> str:
-    """The type as it is asked for: LVM names the variant of parity too, such as raid5_ls."""
-    return state.type.split("_", maxsplit=1)[0] if state.type.startswith("raid") else state.type
+def check_synced(state: LvState, vg: VgState, what: str) -> None:
+    """Raises PlanRefused when a redundant LV is not whole and in step: LVM would refuse in the middle."""
+    name = f"{vg.name}/{state.name}"
+    if not state.active:
+        raise PlanRefused(f"asked to {what} {name}, but it is not active; give active: true in a task before")
+    if state.health or (state.sync_percent is not None and state.sync_percent < _WHOLE_PERCENT):
+        raise PlanRefused(
+            f"asked to {what} {name}, but it is not in step (health {state.health or 'ok'}, {state.sync_percent}% synchronised); "
+            "wait for it (wait_for_sync: true), or repair it, and run again"
+        )
 
 
 def compare_shape(state: LvState, wanted: LvWanted) -> None:
-    """Raises PlanRefused where the shape differs: it cannot change in place."""
+    """Raises DriftFound where the shape differs in what cannot change in place."""
     asked: list[tuple[str, t.Any, t.Any]] = [
-        ("type", wanted.type, base_type(state)),
+        ("type", _type_asked(state, wanted), _type_found(state, wanted)),
         ("stripes", wanted.stripes, state.stripes),
-        ("mirrors", wanted.mirrors, state.mirrors),
         ("stripesize", wanted.stripe_bytes, state.stripe_bytes),
-        ("regionsize", wanted.region_bytes, state.region_bytes),
+        ("mirrorlog", wanted.mirrorlog, state.mirrorlog),
     ]
+    family = lv_family(state.type)
+    if family != "raid1" or wanted.mirrors == 0:
+        asked.append(("mirrors", wanted.mirrors, state.mirrors))
+    if family not in REGION_TYPES:
+        asked.append(("regionsize", wanted.region_bytes, state.region_bytes))
     differing = [(option, want, has) for option, want, has in asked if want is not None and want != has]
+    differing += _strange_places(state, wanted)
     if not differing:
         return
     told = "; ".join(
         f"{option} is {_shown(option, has)}, asked for was {_shown(option, want)}" for option, want, has in differing
     )
-    raise PlanRefused(
+    raise DriftFound(
         f"the logical volume {state.vg}/{state.name} exists, and {told}; this cannot change in place. Leave the option "
         "out to take the volume as it is, or remove it (state: absent) and make it anew"
     )
 
 
+def _type_asked(state: LvState, wanted: LvWanted) -> str | None:
+    """A family is met by any of its variants, a variant only by itself."""
+    asked = wanted.type
+    return asked if asked is None or asked == lv_family(asked) else canonical_type(asked)
+
+
+def _type_found(state: LvState, wanted: LvWanted) -> str:
+    family = lv_family(state.type)
+    return family if wanted.type == family else canonical_type(state.type)
+
+
+def _strange_places(state: LvState, wanted: LvWanted) -> list[tuple[str, t.Any, t.Any]]:
+    """The devices, where the LV lies on others than are named and is not moved off them."""
+    if wanted.pv_paths is None:
+        return []
+    used = sorted({run.pv_path for run in state.runs} - {UNKNOWN_DEVICE})
+    strange = [path for path in used if path not in wanted.pv_paths and path not in wanted.leave_paths]
+    return [("devices", ", ".join(wanted.pv_paths), ", ".join(used))] if strange else []
+
+
 def _shown(option: str, value: t.Any) -> str:
     return format_size(value) if option.endswith("size") else str(value)
-
-
-def grown_extents(state: LvState, wanted: LvWanted, vg: VgState, allowed: t.Sequence[PvState]) -> int:
-    """Extents after the plan. A percentage is met by an LV that exists: it tells how much to take at creation."""
-    now = state.extents or 0
-    if wanted.size is None or wanted.size.is_percent:
-        return now
-    known = base_type(state) in LV_TYPES
-    layout = LvLayout(base_type(state), state.stripes, state.mirrors) if known else LvLayout()
-    space = space_of(vg, allowed)
-    extents = resolve_extents(wanted.size, layout, vg.extent_bytes, space)
-    if extents == now:
-        return now
-    name = f"{vg.name}/{state.name}"
-    if extents < now:
-        raise PlanRefused(
-            f"the logical volume {name} has {now} extents ({format_size(state.size_bytes)}), and {extents} "
-            f"({format_size(extents * vg.extent_bytes)}) were asked for; this module never shrinks a volume. Ask for "
-            "its size or more"
-        )
-    most = now + largest_extents(layout, vg.extent_bytes, space.free_per_pv) if known else now
-    if extents > most:
-        raise PlanRefused(
-            f"the logical volume {name} has {now} extents, and {extents} were asked for, but it can have at most "
-            f"{most} in the group as it is; ask for less, or add devices to the group (a striped volume needs free "
-            "extents on as many devices as it has stripes)"
-        )
-    return extents

@@ -9,9 +9,16 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.align import misalignment
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import geometry_of_lv
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvSegment, LvState, PvState, VgState
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
+    LvSegment,
+    LvState,
+    PvRun,
+    PvState,
+    VgState,
+)
 
 __all__ = ["shown_lv", "shown_pv", "shown_vg"]
 
@@ -70,6 +77,10 @@ def shown_lv(
         "stripe_size_bytes": lv.stripe_bytes or None,
         "mirrors": lv.mirrors,
         "region_size_bytes": lv.region_bytes or None,
+        "mirrorlog": lv.mirrorlog,
+        "synced_at_creation": lv.synced,
+        "alloc": lv.alloc,
+        "read_only": lv.read_only,
         "readahead": lv.readahead,
         "kernel_readahead_bytes": lv.kernel_readahead_bytes,
         "active": lv.active,
@@ -78,9 +89,38 @@ def shown_lv(
         "sync_percent": lv.sync_percent,
         "tags": list(lv.tags),
         "segments": [_segment(segment) for segment in lv.segments],
+        "pieces": [_piece(run, vg, pvs, below) for run in sorted(lv.runs, key=_place)],
         "stripe_unit_bytes": stripe.stripe.unit_bytes if stripe and stripe.stripe else None,
         "full_stripe_bytes": stripe.stripe.full_bytes if stripe and stripe.stripe else None,
         "stripe_offset_bytes": stripe.offset_bytes if stripe and stripe.stripe else None,
+    }
+
+
+def _place(run: PvRun) -> tuple[str, int]:
+    return run.pv_path, run.start_extent
+
+
+def _piece(
+    run: PvRun, vg: VgState | None, pvs: t.Sequence[PvState], below: t.Mapping[str, DeviceGeometry]
+) -> dict[str, t.Any]:
+    """A run of extents on a PV: in extents, in bytes of the device, and against the full stripe of what lies below."""
+    pv = next((pv for pv in pvs if pv.path == run.pv_path), None)
+    start = None
+    if pv is not None and vg is not None:
+        start = pv.pe_start_bytes + run.start_extent * vg.extent_bytes
+    ground = below.get(run.pv_path)
+    stripe = ground.stripe if ground else None
+    off = None
+    if start is not None and ground is not None and stripe is not None:
+        off = misalignment(ground.offset_bytes + start, stripe.full_bytes)
+    return {
+        "device": run.pv_path,
+        "part": run.part,
+        "start_extent": run.start_extent,
+        "extents": run.extents,
+        "start_bytes": start,
+        "size_bytes": run.extents * vg.extent_bytes if vg else None,
+        "behind_stripe_bytes": off,
     }
 
 

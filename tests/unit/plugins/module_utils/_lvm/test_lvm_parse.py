@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import ParseError, PlanRefused
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import physical_segments
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import physical_lv
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvmState, SegmentArea
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.parse import (
     parse_fullreport,
@@ -101,7 +101,7 @@ def test_redundant_volumes(
     assert (lv.type, lv.stripes, lv.mirrors, lv.stripe_bytes) == (kind, stripes, mirrors, stripe_bytes)
     assert len(lv.segments[0].areas) == images
     assert all(area.lv_name and area.pv_path is None for area in lv.segments[0].areas)
-    looked_through = physical_segments(state, lv)[0].areas
+    looked_through = physical_lv(state, lv).segments[0].areas
     assert len({area.pv_path for area in looked_through}) == images
     assert not lv.hidden
     assert all(state.lv("v2", area.lv_name or "").hidden for area in lv.segments[0].areas)  # type: ignore[union-attr]
@@ -134,7 +134,7 @@ def test_missing_pv(version: str) -> None:
     assert vg.missing_pv_count == 1
     assert [pv.path for pv in state.pvs_of("v2") if pv.missing] == ["[unknown]"]
     assert lv.health == "partial"
-    assert "[unknown]" in {area.pv_path for area in physical_segments(state, lv)[0].areas}
+    assert "[unknown]" in {area.pv_path for area in physical_lv(state, lv).segments[0].areas}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
