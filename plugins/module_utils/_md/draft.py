@@ -20,7 +20,8 @@ __all__ = ["Draft"]
 class Draft:
     """C(notes) are sentences for the person, C(pending) those that time may undo. C(path) is the device to give commands.
 
-    C(reshapes): a step begins a reshape, beside which little else can be done.
+    C(reshapes): a step begins a reshape, beside which little else can be done. C(more): what is left can only be planned when
+    these steps are done.
     """
 
     after: MdState
@@ -29,6 +30,7 @@ class Draft:
     notes: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
     reshapes: bool = False
+    more: bool = False
 
     def then(self, *steps: Step, **changes: t.Any) -> Draft:
         """With more steps, after which these fields of the array are others."""

@@ -18,6 +18,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.model import
 
 __all__ = [
     "add_steps",
+    "detach_step",
     "forget_steps",
     "read_write_step",
     "readd_step",
@@ -54,6 +55,14 @@ def replace_step(state: MdState, path: str, old: str, new: str) -> Step:
 
 def remove_step(state: MdState, path: str, device: str) -> Step:
     return Step(("mdadm", path, "--remove", device), f"remove {device} from the array {state.label}", retries=2)
+
+
+def detach_step(state: MdState, path: str) -> Step:
+    return Step(
+        ("mdadm", path, "--fail", "detached", "--remove", "detached"),
+        f"let go of the devices of the array {state.label} that are gone from the host",
+        retries=2,
+    )
 
 
 def forget_steps(state: MdState, path: str, device: str) -> list[Step]:

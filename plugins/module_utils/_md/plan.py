@@ -234,7 +234,7 @@ def _change_plan(state: MdState, draft: Draft) -> Plan:
         after={key: changed[key] for key in managed},
         warnings=draft.notes,
         pending=draft.pending,
-        more=draft.reshapes,
+        more=draft.reshapes or draft.more,
         predicted=draft.after,
     )
 

@@ -21,6 +21,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.check import
 from ansible_collections.plumbline.storage.plugins.module_utils._md.draft import Draft
 from ansible_collections.plumbline.storage.plugins.module_utils._md.member_steps import (
     add_steps,
+    detach_step,
     forget_steps,
     readd_step,
     remove_step,
@@ -49,6 +50,7 @@ def change_members(
     check_sectors(listed)
     if not is_redundant(draft.after.level):
         return draft, _strangers_of_plain(draft.after, members)
+    draft = _let_go_detached(draft)
     draft = _return_faulty(draft, listed)
     draft = _dismiss(draft, wanted, listed)
     fresh = [device for device in listed if draft.after.member(device.path) is None]
@@ -70,6 +72,17 @@ def _strangers_of_plain(state: MdState, members: Devices) -> tuple[DeviceGeometr
             f"{state.level} has no redundancy, so no member of it can be replaced. Nothing was changed"
         )
     return fresh
+
+
+def _let_go_detached(draft: Draft) -> Draft:
+    """A disk that was pulled stays in the array as faulty where nothing let it go; it has no path to name it by."""
+    gone = [member for member in draft.after.members if member.role == "missing"]
+    if not gone:
+        return draft
+    draft = draft.then(detach_step(draft.after, draft.path))
+    for member in gone:
+        draft = draft.without_member(member.path)
+    return draft
 
 
 def _return_faulty(draft: Draft, listed: Devices) -> Draft:

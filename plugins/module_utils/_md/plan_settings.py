@@ -137,6 +137,8 @@ def _change_marks(draft: Draft, named: MdNamed) -> Draft:
         asked = member.path in named.write_mostly
         if asked == member.write_mostly or not member.works:
             continue
+        if not state.kernel_name:
+            return dataclasses.replace(draft, more=True)  # the marks are set through the kernel's name of the array
         words = [word for word in member.state.split(",") if word != "write_mostly"] + (
             ["write_mostly"] if asked else []
         )

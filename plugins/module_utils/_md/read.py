@@ -108,7 +108,8 @@ def _read_member(directory: str, tree: BlockTree) -> MdMember:
     slot = read_text(os.path.join(directory, "slot")) or "none"
     name = os.path.basename(directory)[len("dev-") :].replace("!", "/")
     return MdMember(
-        path=node.path if node else f"/dev/{name}",
+        # Another disk may have its name by now.
+        path=node.path if node else f"/dev/{name} (gone)",
         devno=devno,
         slot=int(slot) if slot.isdigit() else None,
         state=(read_text(os.path.join(directory, "state")) or "unknown") if node else "missing",

@@ -224,9 +224,19 @@ def _content(path: str) -> str | None:
 
 
 def _is_newer(path: str) -> bool:
-    """Whether the file was changed after some initial ramdisk was made."""
-    ramdisks = [name for pattern in _RAMDISKS for name in glob.glob(pattern) if "rescue" not in name]
+    """Whether the file was changed after the initial ramdisk of some kernel was made."""
     try:
-        return any(os.stat(path).st_mtime > os.stat(name).st_mtime for name in ramdisks)
+        return any(os.stat(path).st_mtime > os.stat(name).st_mtime for name in _ramdisks())
     except OSError:
         return False
+
+
+def _ramdisks() -> list[str]:
+    """Those of kernels that are installed: copies and what removed kernels left are made anew by nobody."""
+    found = []
+    for pattern in _RAMDISKS:
+        start, end = pattern.split("*")
+        for name in glob.glob(pattern):
+            if os.path.isdir(f"/lib/modules/{name[len(start) : len(name) - len(end)]}"):
+                found.append(name)
+    return found

@@ -100,6 +100,14 @@ def test_the_commands(members: str, devices: str, spares: str | None, remove: bo
     assert commands(again) == []
 
 
+def test_a_disk_that_is_gone_from_the_host_is_let_go() -> None:
+    state = array("a0 b1")
+    state = dataclasses.replace(state, members=(*state.members, MdMember("/dev/sdd (gone)", state="missing")))
+    found = plan(state, "abd")
+    assert commands(found) == ["mdadm md --fail detached --remove detached", "wipefs --all d", "mdadm md --add d"]
+    assert commands(plan(found.predicted, "abd")) == []
+
+
 def test_new_devices_are_shown_to_the_guard() -> None:
     assert plan(array("a0 b1"), "abd").writes() == ("/dev/sdd",)
 

@@ -181,6 +181,10 @@ def test_write_mostly_marks() -> None:
         "/sys/block/md127/md/dev-sdb/state": "writemostly\n",
     }
     assert not plan_md(found.predicted, wish(level="raid1"), DISKS, named=swapped).changed
+    lying = dataclasses.replace(state, kernel_name="", active=False, array_state="stopped")
+    assembled = plan_md(lying, wish(level="raid1"), DISKS, named=swapped)
+    assert [step.argv[1] for step in assembled.steps] == ["--assemble"]
+    assert assembled.more
     with pytest.raises(PlanRefused, match="every member"):
         plan_md(None, wish(level="raid1", write_mostly=PATHS), DISKS, named=MdNamed(write_mostly=PATHS))
 
