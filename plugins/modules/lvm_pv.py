@@ -155,7 +155,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.plumbline.storage.plugins.module_utils._core.module import CONSENT_ARGUMENT_SPEC, run_module
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.operation import pv_operation
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.operation_pv import pv_operation
 
 ARGUMENT_SPEC: dict[str, t.Any] = {
     "device": {"type": "path", "required": True},

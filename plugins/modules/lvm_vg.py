@@ -134,7 +134,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.plumbline.storage.plugins.module_utils._core.module import CONSENT_ARGUMENT_SPEC, run_module
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.operation import vg_operation
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.operation_vg import vg_operation
 
 ARGUMENT_SPEC: dict[str, t.Any] = {
     "name": {"type": "str", "required": True},
