@@ -26,13 +26,29 @@ class Kind:
 
 _RAID = "mdadm --create /dev/md/t --run --assume-clean --bitmap=none --homehost=any -l1 -n2 --metadata={} {{a}} {{b}}"
 _MOUNT_POINT = "mkdir -p /mnt/t"
-# No zpool here: four labels whose uberblocks carry the magic number, which is what blkid looks for.
-_ZFS = (
-    'python3 -c \'import os; f=os.open("{a}", os.O_RDWR); n=os.lseek(f, 0, 2)//262144*262144\n'
-    "for l in (0, 262144, n-524288, n-262144):\n"
-    ' for u in range(32): os.pwrite(f, (0xbab10c).to_bytes(8, "little")+(5000).to_bytes(8, "little"), l+131072+u*1024)\n'
-    "os.fsync(f)'"
-)
+# No zpool here: four labels, each with the name-value list that says what the device is, and uberblocks with their magic number.
+# Formats: on-disk specification of ZFS, sections 1.2 and 1.3; libblkid looks for the list (util-linux 2.41) or the uberblocks (2.38).
+ZFS_LABELS = r"""
+import os, struct, sys
+def pair(name, kind, value):
+    text = struct.pack(">I", len(name)) + name.encode() + bytes(-len(name) % 4)
+    body = text + struct.pack(">II", kind, 1) + value
+    return struct.pack(">II", len(body) + 8, len(body) + 8) + body
+def text(value):
+    return struct.pack(">I", len(value)) + value.encode() + bytes(-len(value) % 4)
+pairs = [pair("version", 8, struct.pack(">Q", 5000)), pair("name", 9, text("tank")), pair("state", 8, struct.pack(">Q", 1)),
+         pair("txg", 8, struct.pack(">Q", 4)), pair("pool_guid", 8, struct.pack(">Q", 1234567890123)),
+         pair("top_guid", 8, struct.pack(">Q", 1234567890124)), pair("guid", 8, struct.pack(">Q", 1234567890124))]
+nvlist = bytes((1, 1, 0, 0)) + struct.pack(">II", 0, 1) + b"".join(pairs) + bytes(8)
+disk = os.open(sys.argv[1], os.O_RDWR)
+end = os.lseek(disk, 0, 2) // 262144 * 262144
+for label in (0, 262144, end - 524288, end - 262144):
+    os.pwrite(disk, nvlist, label + 16384)
+    for slot in range(128):
+        os.pwrite(disk, struct.pack("<QQQ", 0xBAB10C, 5000, 4 + slot), label + 131072 + slot * 1024)
+os.fsync(disk)
+"""
+_ZFS = f"python3 - {{a}} <<'END'\n{ZFS_LABELS.replace('{', '{{').replace('}', '}}')}\nEND\n"
 
 CONTENT = (
     Kind("ext4", ("mkfs.ext4 -q -F -L home {a}",), 'an ext4 file system "home"'),
@@ -61,7 +77,10 @@ CONTENT = (
     Kind("zfs", (_ZFS,), "zfs"),
     Kind(
         "stale_superblock_at_the_end",
-        (_RAID.format("1.0"), "udevadm settle", "mdadm --stop /dev/md/t", "mdadm --zero-superblock {b}", "mkfs.ext4 -q -F {a} 1g"),
+        (
+            "mdadm --create /dev/md/t --run --force --bitmap=none --homehost=any -l1 -n1 --metadata=1.0 {a}",
+            "udevadm settle", "mdadm --stop /dev/md/t", "mkfs.ext4 -q -F {a} 1g",
+        ),
         "a member of the md array",
     ),
     Kind(
