@@ -12,10 +12,19 @@ import dataclasses
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 
-__all__ = ["MIN_GEOMETRY_BYTES", "MIN_SIZE_BYTES", "XfsStripe", "xfs_log_unit_bytes", "xfs_stripe"]
+__all__ = [
+    "MIN_GEOMETRY_BYTES",
+    "MIN_SIZE_BYTES",
+    "XfsStripe",
+    "grown_blocks",
+    "xfs_log_unit_bytes",
+    "xfs_stripe",
+]
 
 MIN_SIZE_BYTES = 300 * 1024**2
 MIN_GEOMETRY_BYTES = 1024**3
+# mkfs.xfs leaves out a last allocation group smaller than this.
+_LEAST_GROUP_BYTES = 16 * 1024**2
 _LOG_UNIT_LIMIT = 256 * 1024
 _LOG_UNIT_CUT = 32 * 1024
 
@@ -68,3 +77,16 @@ def xfs_stripe(device: DeviceGeometry, size_bytes: int | None = None, block_byte
     return XfsStripe(
         stripe.unit_bytes, stripe.width_units, xfs_log_unit_bytes(stripe.unit_bytes, block_bytes), warnings
     )
+
+
+def grown_blocks(device_bytes: int, block_bytes: int, group_blocks: int, present_blocks: int) -> int:
+    """How many blocks a file system should have on a device that is at least as large.
+
+    A tail that would begin a new allocation group and is smaller than mkfs.xfs makes one is left out, as mkfs.xfs does: a file
+    system just made has nothing to grow.
+    """
+    blocks = device_bytes // block_bytes
+    tail = blocks % group_blocks
+    if 0 < tail < _LEAST_GROUP_BYTES // block_bytes and blocks - tail >= present_blocks:
+        return blocks - tail
+    return max(blocks, present_blocks)

@@ -9,17 +9,29 @@ from __future__ import annotations
 
 import dataclasses
 
-__all__ = ["FEATURES", "OtherContent", "XfsState", "XfsWanted"]
+__all__ = ["FEATURES", "OtherContent", "Trial", "XfsState", "XfsWanted"]
 
-# Features that can be asked for at creation, by the word of mkfs.xfs.
-FEATURES = ("reflink", "rmapbt", "bigtime")
+# Features that can be asked for at creation by the word of mkfs.xfs, and the option of mkfs.xfs that holds the word.
+FEATURES = {
+    "crc": "-m",
+    "finobt": "-m",
+    "inobtcount": "-m",
+    "reflink": "-m",
+    "rmapbt": "-m",
+    "bigtime": "-m",
+    "sparse": "-i",
+    "nrext64": "-i",
+    "exchange": "-i",
+    "parent": "-n",
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class XfsWanted:
     """The wish. None is not managed; at creation it is what mkfs.xfs takes, but C(geometry) is then C(auto).
 
-    C(su_bytes) and C(sw) are given together, and then C(geometry) is None.
+    C(su_bytes) and C(sw) are given together, and then C(geometry) is None. C(features) holds those that were asked for or
+    against, by the words of C(FEATURES). C(change_uuid): another UUID is a wish, not another file system.
     """
 
     device: str
@@ -27,25 +39,26 @@ class XfsWanted:
     su_bytes: int | None = None
     sw: int | None = None
     log_su_bytes: int | None = None
+    log_bytes: int | None = None
+    log_device: str | None = None
     sector_bytes: int | None = None
     block_bytes: int | None = None
+    inode_bytes: int | None = None
     agcount: int | None = None
+    ag_bytes: int | None = None
     label: str | None = None
     uuid: str | None = None
-    reflink: bool | None = None
-    rmapbt: bool | None = None
-    bigtime: bool | None = None
-
-    def features(self) -> dict[str, bool]:
-        """The features that were asked for or against."""
-        return {name: getattr(self, name) for name in FEATURES if getattr(self, name) is not None}
+    change_uuid: bool = False
+    grow: bool = False
+    features: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class XfsState:
-    """What the superblock says. In a prediction None stands for what only mkfs.xfs will decide.
+    """What the superblock says, or the kernel of a mounted one. In a prediction None stands for what only mkfs.xfs will decide.
 
     C(sunit_bytes) and C(swidth_bytes) are 0 without stripe geometry; C(data_blocks) count blocks of C(block_bytes).
+    C(log_device) is known of a mounted file system only. C(mounted_elsewhere): mounted in another mount namespace.
     """
 
     device: str
@@ -61,13 +74,32 @@ class XfsState:
     sunit_bytes: int | None = None
     swidth_bytes: int | None = None
     log_sunit_bytes: int | None = None
+    log_external: bool | None = None
+    log_device: str | None = None
     features: tuple[str, ...] = ()
     mounted_at: tuple[str, ...] = ()
+    mounted_elsewhere: bool = False
 
     @property
     def size_bytes(self) -> int | None:
         """The size of the data section, None in a prediction."""
-        return None if self.data_blocks is None or self.block_bytes is None else self.data_blocks * self.block_bytes
+        return self._bytes(self.data_blocks)
+
+    @property
+    def ag_bytes(self) -> int | None:
+        """The size of one allocation group; the last one may be smaller."""
+        return self._bytes(self.agblocks)
+
+    @property
+    def log_bytes(self) -> int | None:
+        return self._bytes(self.log_blocks)
+
+    @property
+    def mounted(self) -> bool:
+        return bool(self.mounted_at) or self.mounted_elsewhere
+
+    def _bytes(self, blocks: int | None) -> int | None:
+        return None if blocks is None or self.block_bytes is None else blocks * self.block_bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,3 +112,15 @@ class OtherContent:
     device: str
     kinds: tuple[str, ...]
     note: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """What mkfs.xfs said when it was asked what it would make (C(-N)): the file system, or why it makes none.
+
+    C(warning) is what it does not like of a file system that it would make.
+    """
+
+    would_make: XfsState | None = None
+    refusal: str = ""
+    warning: str = ""

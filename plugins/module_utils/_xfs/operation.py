@@ -21,22 +21,42 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes impo
     parse_optional_size,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
-from ansible_collections.plumbline.storage.plugins.module_utils._xfs.model import OtherContent, XfsState, XfsWanted
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.change import needs_clean_log
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.make import check_device, trial_argv
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.model import (
+    FEATURES,
+    OtherContent,
+    Trial,
+    XfsState,
+    XfsWanted,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._xfs.plan import plan_xfs, plan_xfs_absent
-from ansible_collections.plumbline.storage.plugins.module_utils._xfs.read import read_xfs
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.read import (
+    read_log_dirty,
+    read_signatures_of,
+    read_trial,
+    read_xfs,
+)
 
 __all__ = ["XfsOperation", "XfsRead", "wanted_from_params", "xfs_operation", "xfs_result"]
 
+_AG_LEAST_BYTES, _AG_LIMIT_BYTES = 16 * 1024**2, 1024**4
 _UUID = re.compile(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _LABEL = re.compile(r"^[A-Za-z0-9_.:+@-]{0,12}$")
 
 
 @dataclasses.dataclass(frozen=True)
 class XfsRead:
-    """What is on the device, and the device; C(below) None where it was not needed."""
+    """What is on the device, and the device; C(below) None where it was not needed.
+
+    C(trial): what mkfs.xfs would make of a device without an XFS. C(log_content): what the device for an external log holds.
+    """
 
     content: XfsState | OtherContent | None
     below: DeviceGeometry | None
+    trial: Trial | None = None
+    log_content: OtherContent | None = None
+    log_dirty: bool = False
 
 
 def wanted_from_params(params: t.Mapping[str, t.Any]) -> XfsWanted:
@@ -52,16 +72,21 @@ def wanted_from_params(params: t.Mapping[str, t.Any]) -> XfsWanted:
         su_bytes=su,
         sw=sw,
         log_su_bytes=parse_optional_size(params.get("log_su"), "log_su"),
+        log_bytes=parse_optional_size(params.get("log_size"), "log_size"),
+        log_device=params.get("log_device"),
         sector_bytes=_power_of_two(params.get("sector_size"), "sector_size", 512, 32768),
         block_bytes=_power_of_two(params.get("block_size"), "block_size", 1024, 65536),
+        inode_bytes=_power_of_two(params.get("inode_size"), "inode_size", 256, 2048),
         agcount=params.get("agcount"),
+        ag_bytes=parse_optional_size(params.get("agsize"), "agsize"),
         label=params.get("label"),
         uuid=params.get("uuid"),
-        reflink=params.get("reflink"),
-        rmapbt=params.get("rmapbt"),
-        bigtime=params.get("bigtime"),
+        change_uuid=bool(params.get("change_uuid")),
+        grow=bool(params.get("grow")),
+        features=tuple((name, params[name]) for name in FEATURES if params.get(name) is not None),
     )
     _check_names(wanted)
+    _check_groups(wanted)
     return wanted
 
 
@@ -76,6 +101,25 @@ def _check_names(wanted: XfsWanted) -> None:
         )
     if wanted.agcount is not None and wanted.agcount < 1:
         raise PlanRefused(f"agcount was given as {wanted.agcount}; a file system has at least one allocation group")
+    if wanted.change_uuid and wanted.uuid is None:
+        raise PlanRefused("change_uuid was given without uuid; give the UUID that the file system shall have")
+    if wanted.log_device is not None and os.path.realpath(wanted.log_device) == os.path.realpath(wanted.device):
+        raise PlanRefused(
+            f"log_device was given as {wanted.log_device}, which is the device of the file system itself; leave it out for a "
+            "log inside the file system"
+        )
+
+
+def _check_groups(wanted: XfsWanted) -> None:
+    if wanted.ag_bytes is None:
+        return
+    if wanted.agcount is not None:
+        raise PlanRefused("agcount and agsize say the same in two ways; give one of them")
+    if not _AG_LEAST_BYTES <= wanted.ag_bytes < _AG_LIMIT_BYTES:
+        raise PlanRefused(
+            f"agsize was given as {format_size(wanted.ag_bytes)}; an allocation group has at least "
+            f"{format_size(_AG_LEAST_BYTES)} and less than {format_size(_AG_LIMIT_BYTES)}"
+        )
 
 
 def _stripe(params: t.Mapping[str, t.Any]) -> tuple[int | None, int | None]:
@@ -113,21 +157,50 @@ class XfsOperation:
 
     def read(self, runner: Runner) -> XfsRead:
         """In check mode a device that does not exist yet is taken as planned."""
-        below = None
+        below, wanted = None, self.wanted
         if self.present:
-            below = read_device_geometry(self.wanted.device, runner.check_mode)
-        return XfsRead(read_xfs(runner, self.wanted.device), below)
+            below = read_device_geometry(wanted.device, runner.check_mode)
+        content = _named_as_asked(read_xfs(runner, wanted.device), wanted)
+        log_content = None
+        if wanted.log_device is not None and not (self.present and isinstance(content, XfsState)):
+            log_content = self._read_log(runner, wanted.log_device)
+        found = XfsRead(content, below, log_content=log_content)
+        if below is None or below.assumed:
+            return found
+        if isinstance(content, XfsState):
+            if not needs_clean_log(content, wanted):
+                return found
+            dirty = read_log_dirty(runner, wanted.device, wanted.log_device)
+            return dataclasses.replace(found, log_dirty=dirty)
+        check_device(wanted, below)
+        return dataclasses.replace(found, trial=read_trial(runner, trial_argv(wanted, below, content)))
+
+    def _read_log(self, runner: Runner, device: str) -> OtherContent | None:
+        if not runner.check_mode:
+            read_device_geometry(device)
+        elif not os.path.exists(device):
+            return None
+        return read_signatures_of(runner, device)
 
     def plan(self, state: XfsRead) -> Plan:
         """The plan; its prediction is an XfsRead."""
         if self.present and state.below is not None:
-            plan = plan_xfs(state.content, self.wanted, state.below)
+            plan = plan_xfs(state.content, self.wanted, state.below, state.trial, state.log_content, state.log_dirty)
         else:
-            plan = plan_xfs_absent(state.content, self.wanted)
+            plan = plan_xfs_absent(state.content, self.wanted, state.log_content)
         return dataclasses.replace(plan, predicted=XfsRead(plan.predicted, state.below))
 
     def result(self, state: XfsRead) -> dict[str, t.Any]:
         return {"filesystem": xfs_result(state.content)}
+
+
+def _named_as_asked(content: XfsState | OtherContent | None, wanted: XfsWanted) -> XfsState | OtherContent | None:
+    """The log's device by the name of the wish where it is the same one."""
+    if not isinstance(content, XfsState) or content.log_device is None or wanted.log_device is None:
+        return content
+    if os.path.realpath(content.log_device) != os.path.realpath(wanted.log_device):
+        return content
+    return dataclasses.replace(content, log_device=wanted.log_device)
 
 
 def xfs_result(content: XfsState | OtherContent | None) -> dict[str, t.Any] | None:
@@ -140,6 +213,8 @@ def xfs_result(content: XfsState | OtherContent | None) -> dict[str, t.Any] | No
         "features": list(content.features),
         "mounted_at": list(content.mounted_at),
         "size_bytes": content.size_bytes,
+        "ag_bytes": content.ag_bytes,
+        "log_bytes": content.log_bytes,
         "sw": swidth // sunit if sunit and swidth is not None else sunit,
         "real_device": os.path.realpath(content.device),
     }

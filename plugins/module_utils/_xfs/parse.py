@@ -3,18 +3,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # This file is private to the collection.
 
-"""The superblock of XFS, typed: the on-disk format of the kernel's fs/xfs/libxfs/xfs_format.h, struct xfs_dsb."""
+"""The superblock of XFS, typed (struct xfs_dsb of the kernel's fs/xfs/libxfs/xfs_format.h); what the kernel says of a mounted one
+(struct xfs_fsop_geom of xfs_fs.h); the text of mkfs.xfs and xfs_info."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import re
 import struct
 import uuid
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import ParseError
 from ansible_collections.plumbline.storage.plugins.module_utils._xfs.model import XfsState
 
-__all__ = ["MAGIC", "SUPERBLOCK_BYTES", "is_unfinished", "parse_superblock"]
+__all__ = [
+    "FSGEOMETRY_BYTES",
+    "MAGIC",
+    "SUPERBLOCK_BYTES",
+    "is_unfinished",
+    "log_is_dirty",
+    "parse_info",
+    "parse_superblock",
+    "with_fsgeometry",
+]
 
 MAGIC = b"XFSB"
 # What must be read: the structure is shorter, but its checksum covers one sector of the file system.
@@ -24,9 +36,19 @@ _CRC_OFFSET = 224
 _IN_PROGRESS_OFFSET = 126
 
 _VERSION_MASK, _VERSION_5 = 0x000F, 5
+# The structure that XFS_IOC_FSGEOMETRY fills.
+FSGEOMETRY_BYTES = 256
 _V4_FEATURES2 = {0x0080: "projid32bit", 0x0100: "crc", 0x0200: "ftype"}
 _RO_COMPAT = {0x1: "finobt", 0x2: "rmapbt", 0x4: "reflink", 0x8: "inobtcount"}
-_INCOMPAT = {0x1: "ftype", 0x2: "sparse", 0x8: "bigtime", 0x20: "nrext64", 0x40: "exchange", 0x80: "parent"}
+_INCOMPAT = {
+    0x1: "ftype",
+    0x2: "sparse",
+    0x4: "metauuid",
+    0x8: "bigtime",
+    0x20: "nrext64",
+    0x40: "exchange",
+    0x80: "parent",
+}
 
 
 def is_unfinished(data: bytes) -> bool:
@@ -61,9 +83,88 @@ def parse_superblock(data: bytes, device: str, mounted_at: tuple[str, ...] = ())
         swidth_bytes=width * block,
         # Without a log stripe unit mkfs.xfs writes 1 on old file systems: a unit of one byte means none.
         log_sunit_bytes=log_unit if log_unit > 1 else 0,
+        # An internal log begins behind the first allocation group; an external one has no place on this device.
+        log_external=struct.unpack_from(">Q", data, 48)[0] == 0,
         features=_features(data, version, features2),
         mounted_at=mounted_at,
     )
+
+
+def with_fsgeometry(state: XfsState, data: bytes) -> XfsState:
+    """A mounted file system as the kernel knows it. Its superblock on the device may be older: growing writes to the log first.
+
+    Where another file system covers the mount point it is of that one, and not taken."""
+    if str(uuid.UUID(bytes=data[64:80])) != state.uuid:
+        return state
+    block, _rtext, agblocks, agcount, log_blocks = struct.unpack_from("=5I", data, 0)
+    data_blocks = struct.unpack_from("=Q", data, 32)[0]
+    sunit, swidth = struct.unpack_from("=II", data, 80)
+    return dataclasses.replace(
+        state,
+        block_bytes=block,
+        agblocks=agblocks,
+        agcount=agcount,
+        log_blocks=log_blocks,
+        data_blocks=data_blocks,
+        sunit_bytes=sunit * block,
+        swidth_bytes=swidth * block,
+    )
+
+
+_INFO_FEATURES = (
+    "crc",
+    "finobt",
+    "sparse",
+    "rmapbt",
+    "reflink",
+    "bigtime",
+    "inobtcount",
+    "nrext64",
+    "exchange",
+    "parent",
+)
+
+
+def parse_info(text: str, device: str) -> XfsState:
+    """The file system that mkfs.xfs or xfs_info describe. Raises ParseError."""
+    fields: dict[str, str] = {}
+    section = ""
+    for line in text.splitlines():
+        head, equals, rest = line.partition("=")
+        section = (head.split() or [section])[0] if equals else section
+        for name, value in re.findall(r"([a-z0-9-]+)=(\S+?)(?:,|\s|$)", rest):
+            fields.setdefault(f"{section}.{name}", value)
+    try:
+        return _info_state(fields, text, device)
+    except (KeyError, ValueError):
+        raise ParseError(f"what mkfs.xfs says of {device}", text) from None
+
+
+def _info_state(fields: dict[str, str], text: str, device: str) -> XfsState:
+    block, log_block = int(fields["data.bsize"]), int(fields["log.bsize"])
+    values = {name.partition(".")[2]: value for name, value in fields.items()}
+    features = {name for name in _INFO_FEATURES if values.get(name) == "1"}
+    features |= {name for name in ("ftype", "projid32bit") if values.get(name) == "1"}
+    return XfsState(
+        device=device,
+        block_bytes=block,
+        sector_bytes=int(fields["meta-data.sectsz"]),
+        agcount=int(fields["meta-data.agcount"]),
+        agblocks=int(fields["meta-data.agsize"]),
+        data_blocks=int(fields["data.blocks"]),
+        log_blocks=int(fields["log.blocks"]),
+        inode_bytes=int(fields["meta-data.isize"]),
+        sunit_bytes=int(fields["data.sunit"]) * block,
+        swidth_bytes=int(fields["data.swidth"]) * block,
+        log_sunit_bytes=int(fields["log.sunit"]) * log_block,
+        log_external=re.search(r"^log +=internal", text, re.MULTILINE) is None,
+        features=tuple(sorted(features)),
+    )
+
+
+def log_is_dirty(text: str) -> bool:
+    """Whether xfs_logprint -t says that the log holds changes that a mount must replay."""
+    return "<DIRTY>" in text
 
 
 def _check_sound(what: str, data: bytes, block: int, sector: int, version: int) -> None:

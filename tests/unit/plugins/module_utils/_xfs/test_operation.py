@@ -29,13 +29,15 @@ def params(**options: t.Any) -> dict[str, t.Any]:
 @pytest.mark.parametrize(
     ("options", "fields"),
     [
-        ({}, {"geometry": None, "su_bytes": None, "sw": None, "label": None, "reflink": None}),
+        ({}, {"geometry": None, "su_bytes": None, "sw": None, "label": None, "features": (), "grow": False}),
         ({"su": "256KiB", "sw": 3}, {"su_bytes": 262144, "sw": 3}),
         ({"su": "256k", "sw": 1}, {"su_bytes": 262144, "sw": 1}),
         ({"sunit": "512s", "swidth": "1536s"}, {"su_bytes": 262144, "sw": 3}),
         ({"geometry": "none", "log_su": "32KiB"}, {"geometry": "none", "log_su_bytes": 32768}),
         ({"sector_size": "8s", "block_size": "4KiB"}, {"sector_bytes": 4096, "block_bytes": 4096}),
-        ({"label": "", "bigtime": False}, {"label": "", "bigtime": False}),
+        ({"label": "", "bigtime": False, "crc": True}, {"label": "", "features": (("crc", True), ("bigtime", False))}),
+        ({"agsize": "64MiB", "log_size": "64MiB"}, {"ag_bytes": 64 * 1024**2, "log_bytes": 64 * 1024**2}),
+        ({"log_device": "/dev/sdx", "inode_size": "1KiB"}, {"log_device": "/dev/sdx", "inode_bytes": 1024}),
     ],
 )
 def test_options(options: dict[str, t.Any], fields: dict[str, t.Any]) -> None:
@@ -64,6 +66,12 @@ def test_options(options: dict[str, t.Any], fields: dict[str, t.Any]) -> None:
         ({"label": "-f\nx"}, "label"),
         ({"uuid": "2dd2e2d8"}, "UUID"),
         ({"agcount": 0}, "agcount"),
+        ({"agcount": 4, "agsize": "64MiB"}, "two ways"),
+        ({"agsize": "15MiB"}, "16MiB"),
+        ({"agsize": "1TiB"}, "1TiB"),
+        ({"inode_size": "128B"}, "power of two"),
+        ({"change_uuid": True}, "without uuid"),
+        ({"log_device": "/dev/md0"}, "the file system itself"),
     ],
 )
 def test_refused_options(options: dict[str, t.Any], words: str) -> None:

@@ -5,13 +5,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import struct
+import uuid
 from pathlib import Path
 
 import pytest
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import ParseError
-from ansible_collections.plumbline.storage.plugins.module_utils._xfs.parse import is_unfinished, parse_superblock
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.parse import (
+    is_unfinished,
+    parse_info,
+    parse_superblock,
+    with_fsgeometry,
+)
 
 FIXTURES = Path(__file__).parents[4] / "fixtures"
 CASES = sorted(FIXTURES.glob("xfsprogs-*/*.superblock.bin"))
@@ -100,3 +107,26 @@ def test_a_file_system_cut_short_is_seen() -> None:
     assert not is_unfinished(data)
     assert is_unfinished(data[:126] + b"\1" + data[127:])
     assert not is_unfinished(bytes(4096))
+
+
+@pytest.mark.parametrize("path", CASES, ids=ids)
+def test_text_of_the_tools_says_the_same_as_the_superblock(path: Path) -> None:
+    """xfs_info prints the very lines of mkfs.xfs -N."""
+    state = parse_superblock(path.read_bytes(), "/dev/x")
+    text = path.with_name(path.name.replace(".superblock.bin", ".xfs_info.txt")).read_text(encoding="utf-8")
+    assert parse_info(text, "/dev/x") == dataclasses.replace(state, uuid=None, label="")
+
+
+@pytest.mark.parametrize("text", ["", "meta-data=x isize=512", "data = bsize=a"])
+def test_other_text_is_refused(text: str) -> None:
+    with pytest.raises(ParseError):
+        parse_info(text, "/dev/x")
+
+
+def test_kernel_knows_better_of_a_mounted_one() -> None:
+    state = parse_superblock(CASES[0].read_bytes(), "/dev/x")
+    head = struct.pack("=8I4Q", 4096, 1, 65536, 9, 16384, 512, 512, 25, 589824, 0, 0, 0)
+    data = head + uuid.UUID(state.uuid).bytes + struct.pack("=2I", 16, 48) + bytes(168)
+    seen = with_fsgeometry(state, data)
+    assert (seen.agcount, seen.data_blocks, seen.sunit_bytes, seen.swidth_bytes) == (9, 589824, 65536, 196608)
+    assert with_fsgeometry(dataclasses.replace(state, uuid=str(uuid.UUID(int=1))), data).agcount == state.agcount
