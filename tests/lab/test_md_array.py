@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 from direct import Direct, four_steps, refused
-from md_probe import detail, quick_state, sysfs
+from md_probe import be_quick, detail, sysfs
 
 KIB, MIB = 1024, 1024**2
 SMALL = "64MiB"
@@ -58,8 +58,7 @@ def options_of(lab: Direct, name: str) -> dict[str, t.Any]:
 
 @pytest.fixture(autouse=True)
 def quick(direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What changes an array shows in few places; looking at everything takes most of the time."""
-    monkeypatch.setattr(direct, "state", lambda: quick_state(direct))
+    be_quick(direct, monkeypatch)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -9,15 +9,14 @@ import typing as t
 
 import pytest
 from direct import Direct, four_steps, refused
-from md_probe import checksum, fill, kernel_name, make, quick_state, sysfs
+from md_probe import be_quick, checksum, fill, kernel_name, make, sysfs
 
 pytestmark = [pytest.mark.lab, pytest.mark.runs_programs]
 
 
 @pytest.fixture(autouse=True)
 def quick(direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What changes an array shows in few places; looking at everything takes most of the time."""
-    monkeypatch.setattr(direct, "state", lambda: quick_state(direct))
+    be_quick(direct, monkeypatch)
 
 
 # name: how it is made, its devices, what is asked (devices by number), and then: level, devices, chunk, component KiB
