@@ -66,7 +66,7 @@ _LVMLOCKD_SOCKET = "/run/lvm/lvmlockd.socket"
 class Guard:
     """Judges plans on this host.
 
-    C(ours) are containers of our own, as the ownership record has them: C(md:<uuid>), C(vg:<name or uuid>),
+    C(ours) are containers of our own, as the ownership record has them, or leavings of our half-done work: C(md:<uuid>), C(vg:<name or uuid>),
     C(partuuid:<uuid>). C(unmatched) are entries of the consent that name no disk of this host: normal in a list for
     many hosts, so it is for the controller to warn when an entry matches nowhere.
     """
@@ -93,10 +93,6 @@ class Guard:
         if not self._ground and not plan.removes() and not plan.stops():
             return
         self._facts = self._judge(plan, self._read(tree))
-
-    def own(self, names: t.Iterable[str]) -> None:
-        """Adds containers that were found to be leavings of our own half-done work."""
-        self.ours |= frozenset(container_key(name) for name in names)
 
     def before_step(self, step: Step) -> None:
         """The last look before a step: the same disks, and before the first that destroys, the same content too.

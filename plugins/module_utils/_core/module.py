@@ -10,18 +10,18 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
-from ansible_collections.plumbline.storage.plugins.module_utils._core.consent import parse_consent
+from ansible_collections.plumbline.storage.plugins.module_utils._core.consent import Consent, parse_consent
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import (
     StepFailed,
     StorageError,
     VerifyFailed,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._core.guard import Guard
 from ansible_collections.plumbline.storage.plugins.module_utils._core.lock import host_lock
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step, apply_plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.plumbline.storage.plugins.module_utils._core.guard import Guard
 
 __all__ = [
     "CONSENT_ARGUMENT_SPEC",
@@ -91,10 +91,10 @@ def settle(runner: Runner) -> None:
 def execute(operation: Operation, runner: Runner, expendable: t.Sequence[t.Any]) -> dict[str, t.Any]:
     """Reads, plans, asks the guard, and outside check mode applies and verifies. Returns the module's result."""
     with host_lock(enabled=not runner.check_mode):
-        course = _Course(operation, runner, Guard(runner, parse_consent(expendable)))
+        course = _Course(operation, runner, parse_consent(expendable))
         state = operation.read(runner)
         if isinstance(operation, NotesWork):
-            course.guard.own(operation.owned(state))
+            course.owned = operation.owned(state)
         state = course.follow(state, operation.plan(state))
         if isinstance(operation, Waits) and not runner.check_mode:
             state = course.wait(operation, state)
@@ -104,9 +104,20 @@ def execute(operation: Operation, runner: Runner, expendable: t.Sequence[t.Any])
 class _Course:
     """The plans of one run: usually one, more where something had to be waited for in between."""
 
-    def __init__(self, operation: Operation, runner: Runner, guard: Guard) -> None:
-        self.operation, self.runner, self.guard = operation, runner, guard
+    def __init__(self, operation: Operation, runner: Runner, consent: Consent) -> None:
+        self.operation, self.runner, self.consent = operation, runner, consent
+        self.owned: t.Sequence[str] = ()
         self.plans: list[Plan] = []
+        self._guard: Guard | None = None
+
+    @property
+    def guard(self) -> Guard:
+        """Loaded with the first change: most runs change nothing, and on a slow target its code takes half a second to load."""
+        if self._guard is None:
+            from ansible_collections.plumbline.storage.plugins.module_utils._core.guard import Guard
+
+            self._guard = Guard(self.runner, self.consent, self.owned)
+        return self._guard
 
     def follow(self, state: t.Any, plan: Plan) -> t.Any:
         """Carries out one plan; returns the state after it, in check mode the predicted one."""
@@ -161,12 +172,13 @@ class _Course:
             after = {**after, **plan.after}
         first = self.plans[0]
         warnings = [*(text for plan in self.plans for text in plan.warnings), *self.plans[-1].pending]
+        warnings += self._guard.warnings if self._guard is not None else []
         return {
             "changed": any(plan.changed for plan in self.plans),
             "commands": [command for plan in self.plans for command in plan.commands()],
             "diff": {"before": before, "after": after},
             "assumed_parent": first.assumed_parent,
-            "warnings": list(dict.fromkeys([*warnings, *self.guard.warnings])),
+            "warnings": list(dict.fromkeys(warnings)),
         }
 
 
