@@ -21,6 +21,7 @@ __all__ = [
     "FreeSpace",
     "LvLayout",
     "canonical_type",
+    "certain_extents",
     "extents_of_bytes",
     "largest_extents",
     "lv_family",
@@ -176,7 +177,8 @@ def resolve_extents(request: ExtentRequest, layout: LvLayout, extent_bytes: int,
     """Logical extents of the LV that a request makes, a multiple of its stripes.
 
     Sizes round up to a stripe boundary. Percentages are of physical extents: they round down, copies share them, parity and
-    metadata come on top (so LVM counts), and the result rounds up to a stripe boundary and is cut to what fits.
+    metadata come on top (so LVM counts), and the result rounds up to a stripe boundary and is cut to what
+    certainly fits.
     """
     if request.kind == "bytes":
         return _up(extents_of_bytes(request.amount, extent_bytes), layout.stripes)
@@ -185,7 +187,7 @@ def resolve_extents(request: ExtentRequest, layout: LvLayout, extent_bytes: int,
     base = {"vg": space.vg_extents, "free": space.vg_free, "pvs": space.pvs_extents}[request.kind]
     logical = request.amount * base // 100 // (layout.mirrors + 1)
     wanted = max(_up(logical, layout.stripes), layout.stripes)
-    return min(wanted, largest_extents(layout, extent_bytes, space.free_per_pv))
+    return min(wanted, certain_extents(layout, extent_bytes, space.free_per_pv))
 
 
 def largest_extents(layout: LvLayout, extent_bytes: int, free_per_pv: t.Sequence[int]) -> int:
@@ -202,6 +204,18 @@ def largest_extents(layout: LvLayout, extent_bytes: int, free_per_pv: t.Sequence
     elif layout.log and rows and sum(free_per_pv) - rows * layout.images < layout.log:
         rows -= 1
     return rows * layout.stripes
+
+
+def certain_extents(layout: LvLayout, extent_bytes: int, free_per_pv: t.Sequence[int]) -> int:
+    """Most logical extents that LVM gives without fail; 0 where none fits.
+
+    The image of a raid may go on on another PV, but LVM does not find every such way, and gives up where it does not.
+    """
+    most = largest_extents(layout, extent_bytes, free_per_pv)
+    if not layout.traits.metadata_volumes or len(free_per_pv) < layout.images:
+        return most
+    smallest = sorted(free_per_pv, reverse=True)[layout.images - 1]
+    return min(most, largest_extents(layout, extent_bytes, (smallest,) * layout.images))
 
 
 def more_extents(layout: LvLayout, free_per_pv: t.Sequence[int]) -> int:

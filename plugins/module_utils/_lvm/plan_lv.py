@@ -40,6 +40,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv_cre
     plan_lv_create,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv_repair import (
+    Repair,
     degraded_sentence,
     leave_steps,
     repair_steps,
@@ -112,18 +113,18 @@ def _update(
     if why:
         raise PlanRefused(f"asked for the logical volume {name}, but {why}; this module leaves such volumes alone")
     compare_shape(state, wanted)
-    group, steps = vg, []
-    if wanted.repair:
-        repair = repair_steps(state, wanted, vg, allowed, others_lost)
-        group, steps = repair.vg, list(repair.steps)
-    steps += leave_steps(state, wanted, vg, allowed)
+    repair = repair_steps(state, wanted, vg, allowed, others_lost) if wanted.repair else Repair((), vg)
+    steps = leave_steps(state, wanted, vg, allowed)
     steps += _convert_steps(state, wanted, vg, allowed)
     extents = wanted_extents(state, wanted, vg, allowed)
     sized, warnings = size_steps(state, wanted, vg, extents, content)
     after = _after(state, wanted, vg, extents)
     steps += [*sized, *setting_steps(state, after, name)]
-    if steps:
+    if repair.steps or steps:
+        # A repair is what a group with missing devices needs; anything else waits until it is whole.
+        group = repair.vg if steps else dataclasses.replace(vg, missing_pv_count=0)
         check_usable(group, f"change the logical volume {name}")
+    steps = [*repair.steps, *steps]
     if not wanted.repair:
         warnings += [text for text in (degraded_sentence(state, vg),) if text]
     warnings += geometry_of_lv(state, vg, allowed, below)[1] if below else ()
