@@ -137,17 +137,20 @@ def read_trial(runner: Runner, argv: t.Sequence[str]) -> Trial | None:
     """What mkfs.xfs would make by this command, which writes nothing; None where the device is in use and it does not tell."""
     result = runner.query(argv, ok=None)
     if result.rc == 0:
-        return Trial(parse_info(result.stdout, argv[-1]), warning=_warning(result.stderr))
+        return Trial(
+            parse_info(result.stdout, argv[-1]),
+            warning=_warning(f"{result.stdout.partition('meta-data=')[0]}\n{result.stderr}"),
+        )
     lines = [line.strip() for line in (result.stderr or result.stdout).splitlines() if line.strip()]
     if any(word in line for line in lines for word in _IN_USE):
         return None
     return Trial(refusal=_refusal(runner, lines))
 
 
-def _warning(stderr: str) -> str:
-    """A warning of mkfs.xfs, which goes over several lines."""
-    start = stderr.find("Warning:")
-    return "" if start < 0 else f"mkfs.xfs says: {' '.join(stderr[start:].split())}"
+def _warning(said: str) -> str:
+    """A warning of mkfs.xfs, which goes over several lines, before the description or apart from it."""
+    start = said.find("Warning:")
+    return "" if start < 0 else f"mkfs.xfs says: {' '.join(said[start:].split())}"
 
 
 def _refusal(runner: Runner, lines: t.Sequence[str]) -> str:

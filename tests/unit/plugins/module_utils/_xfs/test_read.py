@@ -152,6 +152,12 @@ def test_trial_of_what_can_be_made() -> None:
     assert (trial.would_make.device, trial.would_make.sunit_bytes) == ("/dev/x", 262144)
 
 
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("xfsprogs-*/*.logprint.txt")), ids=lambda path: path.parent.name)
+def test_log_as_recorded(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert read.read_log_dirty(Answers(trial=(0, text, "")), "/dev/x") is path.name.startswith("dirty")
+
+
 def test_log_with_something_to_replay() -> None:
     runner = Answers(trial=(0, "    log tail: 2 head: 128 state: <DIRTY>\n", ""))
     assert read.read_log_dirty(runner, "/dev/x", "/dev/y")
