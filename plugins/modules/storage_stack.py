@@ -77,8 +77,9 @@ options:
         tools' own words.
       - C(md) takes level, chunk, layout, metadata, bitmap (V(none) when omitted), data_offset, initial_sync (V(assume_clean) or V(resync)).
       - C(pv) takes metadatasize, dataalignment (V(auto) when omitted, the full stripe below), dataalignmentoffset. C(vg) takes extent_size.
-      - C(lv) takes type, stripes, stripesize, mirrors, regionsize, size. C(xfs) takes geometry (V(auto) when omitted), su, sw, agcount,
-        sector_size, block_size, label, and mount, a directory on which it is mounted for good, by a systemd mount unit that names it by
+      - C(lv) takes type, stripes, stripesize, mirrors, regionsize, size. C(xfs) takes geometry (V(auto) when omitted), su, sw, sunit, swidth,
+        agcount, agsize, sector_size, block_size, inode_size, log_su, log_size, label and the features of M(plumbline.storage.xfs_filesystem),
+        and mount, a directory on which it is mounted for good, by a systemd mount unit that names it by
         UUID, with mount_options (V(defaults) when omitted).
       - Every layer takes name, and on to say what it stands on; without it, on the nearest layer below that can carry it, else on all disks.
     type: list

@@ -56,7 +56,11 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.model imp
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import owner_tag
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.record import StackRecord
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.size import DEFAULT_EXTENT_BYTES, extent_bytes_of
-from ansible_collections.plumbline.storage.plugins.module_utils._xfs.model import OtherContent, XfsState
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.model import (
+    XFS_OPTIONS,
+    OtherContent,
+    XfsState,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._xfs.operation import (
     wanted_from_params as xfs_wanted_from_params,
 )
@@ -322,9 +326,8 @@ class _Composer:
 
     def xfs(self, layer: Layer) -> None:
         ground = self._below(layer)[0]
-        names = ("geometry", "su", "sw", "label", "agcount", "sector_size", "block_size")
-        params = {name: layer.options.get(name) for name in names}
-        if params["su"] is None and params["geometry"] is None:
+        params = {name: layer.options.get(name) for name in XFS_OPTIONS}
+        if params["su"] is None and params["sunit"] is None and params["geometry"] is None:
             params["geometry"] = "auto"
         wanted = xfs_wanted_from_params({**params, "device": ground.path, "uuid": self.record.filesystems[layer.name]})
         plan = self._unless_drifted(lambda: plan_xfs(self.world.filesystems.get(ground.path), wanted, ground))

@@ -20,6 +20,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.model imp
     Region,
     StackDescription,
 )
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.model import XFS_OPTIONS
 
 __all__ = ["LAYER_OPTIONS", "parse_experiment", "parse_region", "parse_stack"]
 
@@ -28,7 +29,7 @@ LAYER_OPTIONS: dict[str, tuple[str, ...]] = {
     "pv": ("metadatasize", "dataalignment", "dataalignmentoffset"),
     "vg": ("extent_size",),
     "lv": ("type", "stripes", "stripesize", "mirrors", "regionsize", "size"),
-    "xfs": ("geometry", "su", "sw", "label", "agcount", "sector_size", "block_size", "mount", "mount_options"),
+    "xfs": (*XFS_OPTIONS, "mount", "mount_options"),
 }
 SETTINGS = ("readahead", "max_sectors_kb", "scheduler", "nr_requests", "stripe_cache_size", "group_thread_cnt")
 # What a layer stands on when it does not say: the nearest layer below of one of these kinds, else the disks.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 
-__all__ = ["FEATURES", "OtherContent", "Trial", "XfsState", "XfsWanted"]
+__all__ = ["FEATURES", "XFS_OPTIONS", "OtherContent", "Trial", "XfsState", "XfsWanted"]
 
 # Features that can be asked for at creation by the word of mkfs.xfs, and the option of mkfs.xfs that holds the word.
 FEATURES = {
@@ -24,6 +24,12 @@ FEATURES = {
     "exchange": "-i",
     "parent": "-n",
 }
+# The options that shape a file system when it is made, but for its identity and other devices.
+XFS_OPTIONS = (
+    *("geometry", "su", "sw", "sunit", "swidth", "log_su", "log_size", "sector_size", "block_size", "inode_size"),
+    *("agcount", "agsize", "label"),
+    *FEATURES,
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -61,6 +61,7 @@ class XfsRead:
 
 def wanted_from_params(params: t.Mapping[str, t.Any]) -> XfsWanted:
     """The options, checked and typed; raises PlanRefused."""
+    _check_types(params)
     su, sw = _stripe(params)
     if su is not None and params.get("geometry"):
         raise PlanRefused(
@@ -88,6 +89,17 @@ def wanted_from_params(params: t.Mapping[str, t.Any]) -> XfsWanted:
     _check_names(wanted)
     _check_groups(wanted)
     return wanted
+
+
+def _check_types(params: t.Mapping[str, t.Any]) -> None:
+    """In a stack the values come as they were written."""
+    for name in ("sw", "agcount"):
+        value = params.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise PlanRefused(f"{name} was given as {value!r}; it is a count, a whole number without a unit or quotes")
+    for name in FEATURES:
+        if params.get(name) not in (None, True, False):
+            raise PlanRefused(f"{name} was given as {params[name]!r}; it can be true or false")
 
 
 def _check_names(wanted: XfsWanted) -> None:
