@@ -78,7 +78,8 @@ options:
   log_su:
     description:
       - Stripe unit of the log, a multiple of the block size of up to 256 KiB. When left out, C(mkfs.xfs) takes the data's, or 32 KiB
-        where that is more than 256 KiB. Cannot change in place.
+        where that is more than 256 KiB. With sectors larger than 512 bytes it takes one block, whatever lies below; give this to
+        get the stripe there too. Cannot change in place.
     type: str
   log_size:
     description:

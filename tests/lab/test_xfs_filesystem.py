@@ -63,7 +63,7 @@ CASES: dict[str, tuple[int, dict[str, t.Any], dict[str, int]]] = {
         6, {"sunit": "256s", "swidth": "768s", "block_size": "4KiB", "sector_size": "8s", "agsize": "192MiB",
             "log_size": "96MiB"},
         {"data.sunit": 32, "data.swidth": 96, "meta-data.agsize": 49152, "meta-data.sectsz": 4096, "log.blocks": 24576,
-         "log.sunit": 32}),
+         "log.sunit": 1}),  # mkfs.xfs takes one block, not the stripe, where sectors are large
     "features_off_nvme": (
         8, {"geometry": "none", "block_size": "1KiB", "reflink": False, "rmapbt": False, "bigtime": False,
             "inobtcount": False, "nrext64": False},

@@ -25,6 +25,7 @@ MIN_SIZE_BYTES = 300 * 1024**2
 MIN_GEOMETRY_BYTES = 1024**3
 # mkfs.xfs leaves out a last allocation group smaller than this.
 _LEAST_GROUP_BYTES = 16 * 1024**2
+_SMALL_SECTOR_BYTES = 512
 _LOG_UNIT_LIMIT = 256 * 1024
 _LOG_UNIT_CUT = 32 * 1024
 
@@ -39,8 +40,13 @@ class XfsStripe:
     warnings: tuple[str, ...] = ()
 
 
-def xfs_log_unit_bytes(su_bytes: int, block_bytes: int = 4096) -> int:
-    """The log stripe unit that mkfs.xfs derives from su: the same, but 32 KiB where su is more than 256 KiB."""
+def xfs_log_unit_bytes(su_bytes: int, block_bytes: int = 4096, sector_bytes: int = 512) -> int:
+    """The log stripe unit that mkfs.xfs derives from su: the same, but 32 KiB where su is more than 256 KiB.
+
+    With sectors larger than 512 bytes it takes one block, whatever su is.
+    """
+    if sector_bytes > _SMALL_SECTOR_BYTES:
+        return block_bytes
     if su_bytes > _LOG_UNIT_LIMIT:
         return max(_LOG_UNIT_CUT, block_bytes)
     return su_bytes
@@ -74,9 +80,8 @@ def xfs_stripe(device: DeviceGeometry, size_bytes: int | None = None, block_byte
             f"{device.path} starts {format_size(device.offset_bytes)} behind a full stripe of "
             f"{format_size(stripe.full_bytes)}, so no write of the file system covers whole stripes",
         )
-    return XfsStripe(
-        stripe.unit_bytes, stripe.width_units, xfs_log_unit_bytes(stripe.unit_bytes, block_bytes), warnings
-    )
+    log_unit = xfs_log_unit_bytes(stripe.unit_bytes, block_bytes, device.physical_sector_bytes)
+    return XfsStripe(stripe.unit_bytes, stripe.width_units, log_unit, warnings)
 
 
 def grown_blocks(device_bytes: int, block_bytes: int, group_blocks: int, present_blocks: int) -> int:

@@ -79,11 +79,11 @@ def check_device(wanted: XfsWanted, below: DeviceGeometry) -> None:
             f"inode_size was given as {format_size(wanted.inode_bytes)}, but a block of {format_size(block)} must hold "
             "two inodes at least"
         )
-    _check_multiples(wanted, wanted_stripe(wanted, below), block)
+    _check_multiples(wanted, wanted_stripe(wanted, below), block, wanted.sector_bytes or below.physical_sector_bytes)
 
 
-def _check_multiples(wanted: XfsWanted, stripe: XfsStripe, block: int) -> None:
-    log_unit = wanted.log_su_bytes or xfs_log_unit_bytes(stripe.su_bytes, block)
+def _check_multiples(wanted: XfsWanted, stripe: XfsStripe, block: int, sector: int) -> None:
+    log_unit = wanted.log_su_bytes or xfs_log_unit_bytes(stripe.su_bytes, block, sector)
     rules = (
         ("su", wanted.su_bytes, block, "the block size"),
         ("log_su", wanted.log_su_bytes, block, "the block size"),

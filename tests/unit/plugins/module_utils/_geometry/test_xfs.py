@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry, Stripe
-from ansible_collections.plumbline.storage.plugins.module_utils._geometry.xfs import grown_blocks, xfs_stripe
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.xfs import (
+    grown_blocks,
+    xfs_log_unit_bytes,
+    xfs_stripe,
+)
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
 STRIPE = Stripe(64 * KIB, 3)
@@ -56,3 +60,12 @@ def test_stripe(device: DeviceGeometry, block: int, su: int, sw: int, words: str
     assert (found.su_bytes, found.sw_units) == (su, sw)
     assert (words is None) == (not found.warnings)
     assert words is None or words in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("su_kib", "sector", "unit_kib"), [(64, 512, 64), (256, 512, 256), (512, 512, 32), (128, 4096, 4), (512, 4096, 4)]
+)
+def test_log_unit(su_kib: int, sector: int, unit_kib: int) -> None:
+    assert xfs_log_unit_bytes(su_kib * KIB, 4096, sector) == unit_kib * KIB
+    device = DeviceGeometry("/dev/x", GIB, physical_sector_bytes=sector, stripe=Stripe(su_kib * KIB, 3))
+    assert xfs_stripe(device).log_unit_bytes == unit_kib * KIB
