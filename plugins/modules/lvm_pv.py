@@ -164,6 +164,13 @@ ARGUMENT_SPEC: dict[str, t.Any] = {
     "dataalignmentoffset": {"type": "str"},
     "metadatasize": {"type": "str"},
     "uuid": {"type": "str"},
+    "pvmetadatacopies": {"type": "int", "choices": [0, 1, 2]},
+    "bootloaderareasize": {"type": "str"},
+    "labelsector": {"type": "int", "choices": [0, 1, 2, 3]},
+    "allocatable": {"type": "bool"},
+    "tags": {"type": "list", "elements": "str"},
+    "resize": {"type": "bool", "default": False},
+    "move_data": {"type": "bool", "default": False},
     **CONSENT_ARGUMENT_SPEC,
 }
 

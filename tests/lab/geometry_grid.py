@@ -36,7 +36,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.xfs im
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import geometry_of_lv
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import AUTO, LvWanted, PvWanted, VgWanted
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv import plan_lv, vg_after_lv
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv import placement_request, predict_pv
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_place import placement_request, predict_pv
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_vg import members_after, plan_vg
 from ansible_collections.plumbline.storage.plugins.module_utils._md.size import (
     array_size_bytes,

@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 
-__all__ = ["WIPE_RETRIES", "check_name", "check_tags", "lvm_argv", "wipe_argv"]
+__all__ = ["WIPE_RETRIES", "check_name", "check_tags", "lvm_argv", "wipe_argv", "without_devices_file"]
 
 # udev may have the device open for a moment after something was made or stopped.
 WIPE_RETRIES = 3
@@ -46,3 +46,14 @@ def check_tags(tags: t.Sequence[str] | None) -> None:
                 f"the tag {tag!r} is not one that LVM takes; use letters, digits and _ + . - / = ! : & #, without a "
                 "hyphen at the start"
             )
+
+
+def without_devices_file(argv: t.Sequence[str]) -> tuple[str, ...]:
+    """The LVM command, with its list of devices left out of account: all devices are seen, and no list is begun."""
+    words = list(argv)
+    setting = "devices/use_devicesfile=0"
+    if "--config" in words:
+        at = words.index("--config") + 1
+        words[at] = f"{words[at]} {setting}"
+        return tuple(words)
+    return (*words[:2], "--config", setting, *words[2:])

@@ -58,6 +58,7 @@ class PvState:
     tags: tuple[str, ...] = ()
     lvm_name: str = ""
     assumed: bool = False
+    label_sector: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -216,23 +217,40 @@ class LvmState:
 
 @dataclasses.dataclass(frozen=True)
 class PvWanted:
-    """A PV to be there. C(alignment) is bytes or C(auto); C(metadata_bytes) a floor."""
+    """A PV to be there. C(alignment) is bytes or C(auto); C(metadata_bytes) and C(bootloader_bytes) are floors.
+
+    C(resize): it grows with its device. C(move_data): on removal its extents go to other PVs of its group.
+    """
 
     path: str
     metadata_bytes: int | None = None
     alignment: int | str | None = None
     alignment_offset_bytes: int | None = None
     uuid: str | None = None
+    metadata_copies: int | None = None
+    bootloader_bytes: int | None = None
+    label_sector: int | None = None
+    allocatable: bool | None = None
+    tags: tuple[str, ...] | None = None
+    resize: bool = False
+    move_data: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class VgWanted:
-    """A VG to be there; PVs beyond C(pv_paths) are left in it. C(tags) is the whole set."""
+    """A VG to be there; PVs beyond C(pv_paths) are left in it. C(tags) is the whole set.
+
+    C(remove_extra): PVs beyond C(pv_paths) leave it, C(move_data) after their extents went to others. C(remove_missing): PVs
+    that are gone are forgotten where no LV needs them.
+    """
 
     name: str
     pv_paths: tuple[str, ...] = ()
     extent_bytes: int | None = None
     tags: tuple[str, ...] | None = None
+    remove_extra: bool = False
+    move_data: bool = False
+    remove_missing: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

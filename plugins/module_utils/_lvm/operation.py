@@ -12,20 +12,26 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.command import without_devices_file
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvmState
 
-__all__ = ["LvmRead", "Params", "assumption", "predicting", "sorted_once"]
+__all__ = ["LvmRead", "Params", "assumption", "keeping_others_seen", "predicting", "sorted_once"]
 
 Params = t.Mapping[str, t.Any]
+_MAKERS = (("pvcreate",), ("vgcreate",))
 
 
 @dataclasses.dataclass(frozen=True)
 class LvmRead:
-    """LVM, and the devices below that the plan needs, by kernel name. C(check_mode): planned parents may be missing."""
+    """LVM, and the devices below that the plan needs, by kernel name. C(check_mode): planned parents may be missing.
+
+    C(devices_file): the host has a list of the devices that LVM looks at.
+    """
 
     lvm: LvmState
     below: t.Mapping[str, DeviceGeometry]
     check_mode: bool = False
+    devices_file: bool = True
 
 
 def sorted_once(values: t.Sequence[str] | None) -> tuple[str, ...] | None:
@@ -45,3 +51,19 @@ def assumption(plan: Plan, parent: str) -> Plan:
         return plan
     sentence = f"{parent} does not exist yet as needed here; it is taken as made by an earlier task of this play"
     return dataclasses.replace(plan, warnings=(*plan.warnings, sentence))
+
+
+def keeping_others_seen(plan: Plan, state: LvmRead, paths: t.Sequence[str]) -> Plan:
+    """The plan, but no command of it begins a list of devices (devices file) that lacks PVs which are seen now.
+
+    Where LVM uses such a list, there is none, and there is no group yet, pvcreate and vgcreate begin one with their own
+    devices only, and other PVs would be seen no more.
+    """
+    others = [pv for pv in state.lvm.pvs if pv.path not in paths]
+    if state.devices_file or state.lvm.vgs or not others:
+        return plan
+    steps = tuple(
+        dataclasses.replace(step, argv=without_devices_file(step.argv)) if step.argv[1:2] in _MAKERS else step
+        for step in plan.steps
+    )
+    return dataclasses.replace(plan, steps=steps)

@@ -120,7 +120,7 @@ class LvOperation:
             found = lvm.lv(wanted.vg, wanted.name)
             if found is not None and found.active and (wanted.resizefs or wanted.shrink):
                 content = read_content(runner, found.path)
-        return LvRead(lvm, below, runner.check_mode, content)
+        return LvRead(lvm, below, runner.check_mode, content=content)
 
     def plan(self, state: LvRead) -> Plan:
         """The plan; its prediction is an LvRead."""

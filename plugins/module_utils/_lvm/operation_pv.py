@@ -18,14 +18,19 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.operation i
     LvmRead,
     Params,
     assumption,
+    keeping_others_seen,
     predicting,
+    sorted_once,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv import (
-    placement_request,
-    plan_pv,
-    plan_pv_absent,
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv import plan_pv
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_absent import plan_pv_absent
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_place import placement_request
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read import (
+    has_devices_file,
+    kernel_path,
+    read_lvm,
+    with_label_sector,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read import kernel_path, read_lvm
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.shown import shown_pv
 
 __all__ = ["PvOperation", "pv_operation", "pv_wanted"]
@@ -40,6 +45,13 @@ def pv_wanted(params: Params) -> PvWanted:
         alignment=alignment if alignment in (None, AUTO) else parse_size(alignment, "dataalignment"),
         alignment_offset_bytes=parse_optional_size(params.get("dataalignmentoffset"), "dataalignmentoffset"),
         uuid=params.get("uuid"),
+        metadata_copies=params.get("pvmetadatacopies"),
+        bootloader_bytes=parse_optional_size(params.get("bootloaderareasize"), "bootloaderareasize"),
+        label_sector=params.get("labelsector"),
+        allocatable=params.get("allocatable"),
+        tags=sorted_once(params.get("tags")),
+        resize=bool(params.get("resize")),
+        move_data=bool(params.get("move_data")),
     )
 
 
@@ -54,16 +66,22 @@ class PvOperation:
         may_lack = runner.check_mode or not self.present
         below = read_device_geometry(self.wanted.path, may_lack, runner)
         lvm = read_lvm(runner) if not below.assumed else LvmState()
-        return LvmRead(lvm, {self.wanted.path: below}, runner.check_mode)
+        if self.wanted.label_sector is not None and not below.assumed:
+            lvm = with_label_sector(lvm, self.wanted.path)
+        return LvmRead(lvm, {self.wanted.path: below}, runner.check_mode, has_devices_file())
 
     def plan(self, state: LvmRead) -> Plan:
         """The plan; its prediction is an LvmRead."""
-        path = self.wanted.path
-        found = state.lvm.pv(path)
-        plan = plan_pv(found, self.wanted, state.below[path]) if self.present else plan_pv_absent(found, path)
-        others = tuple(pv for pv in state.lvm.pvs if pv.path != path)
-        after = (*others, plan.predicted) if isinstance(plan.predicted, PvState) else others
-        return assumption(predicting(plan, state, pvs=after), path)
+        path, lvm = self.wanted.path, state.lvm
+        found = lvm.pv(path)
+        others = tuple(pv for pv in lvm.pvs if pv.path != path)
+        if not self.present:
+            return predicting(plan_pv_absent(found, lvm, self.wanted.move_data), state, pvs=others)
+        vg = lvm.vg(found.vg_name) if found is not None and found.vg_name is not None else None
+        plan = plan_pv(found, self.wanted, state.below[path], vg, state.check_mode)
+        plan = keeping_others_seen(plan, state, (path,))
+        after = (*others, t.cast("PvState", plan.predicted))
+        return assumption(predicting(plan, state, pvs=after), path if state.below[path].assumed else "")
 
     def result(self, state: LvmRead) -> dict[str, t.Any]:
         path = self.wanted.path
@@ -75,6 +93,8 @@ class PvOperation:
                 "dataalignment_bytes": request.alignment_bytes,
                 "dataalignmentoffset_bytes": request.alignment_offset_bytes,
                 "metadatasize_bytes": request.metadata_bytes,
+                "pvmetadatacopies": request.metadata_copies,
+                "bootloaderareasize_bytes": request.bootloader_bytes,
             }
         return answer
 

@@ -24,7 +24,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.operation i
     predicting,
     sorted_once,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv import placement_request
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_place import placement_request
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_vg import (
     members_after,
     plan_vg,

@@ -21,7 +21,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.command imp
     lvm_argv,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import PvState, PvWanted, VgState, VgWanted
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv import (
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_place import (
     alignment_warning,
     joined,
     placement_arguments,

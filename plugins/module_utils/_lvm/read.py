@@ -7,9 +7,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import typing as t
 
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.label import LABEL_AREA_BYTES, find_label_sector
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvmState
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.parse import (
     parse_fullreport,
@@ -21,7 +23,9 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.parse impor
 if t.TYPE_CHECKING:
     from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
 
-__all__ = ["kernel_path", "read_lvm"]
+__all__ = ["has_devices_file", "kernel_path", "read_lvm", "with_label_sector"]
+
+_DEVICES_FILE = "/etc/lvm/devices/system.devices"
 
 
 def kernel_path(path: str) -> str:
@@ -44,3 +48,19 @@ def read_lvm(runner: Runner) -> LvmState:
     if not any(vg.system_id for vg in state.vgs):
         return state
     return with_own_system_id(state, parse_system_id(runner.query(["lvm", "systemid"]).stdout))
+
+
+def has_devices_file() -> bool:
+    """Whether this host has a list of the devices that LVM looks at (where it is told to use one)."""
+    return os.path.exists(_DEVICES_FILE)
+
+
+def with_label_sector(state: LvmState, path: str) -> LvmState:
+    """The state with the sector of the label of one PV, read from its device."""
+    try:
+        with open(path, "rb", buffering=0) as stream:
+            sector = find_label_sector(stream.read(LABEL_AREA_BYTES))
+    except OSError:
+        return state
+    pvs = tuple(dataclasses.replace(pv, label_sector=sector) if pv.path == path else pv for pv in state.pvs)
+    return dataclasses.replace(state, pvs=pvs)

@@ -39,6 +39,7 @@ def shown_pv(pv: PvState) -> dict[str, t.Any]:
         "bootloader_bytes": pv.ba_size_bytes,
         "missing": pv.missing,
         "allocatable": pv.allocatable,
+        "tags": list(pv.tags),
         "extent_count": pv.extent_count,
         "allocated_extents": pv.allocated_extents,
     }

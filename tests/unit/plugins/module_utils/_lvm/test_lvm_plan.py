@@ -22,7 +22,9 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model impor
     VgWanted,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv import plan_lv, plan_lv_absent, vg_after_lv
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv import plan_pv, plan_pv_absent, predict_pv
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv import plan_pv
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_absent import plan_pv_absent
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_place import predict_pv
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_vg import (
     combined_create,
     members_after,
@@ -156,12 +158,12 @@ def test_existing_pv_off_the_stripe_is_warned_of_when_not_managed() -> None:
 
 
 def test_pv_absent() -> None:
-    assert not plan_pv_absent(None, "/dev/sda").changed
-    plan = plan_pv_absent(pv_of("/dev/sda"), "/dev/sda")
+    assert not plan_pv_absent(None).changed
+    plan = plan_pv_absent(pv_of("/dev/sda"))
     assert plan.commands() == ["lvm pvremove /dev/sda"]
     assert plan.writes() == ("/dev/sda",)
     with pytest.raises(PlanRefused, match="belongs to the volume group data"):
-        plan_pv_absent(pv_of("/dev/sda", vg="data"), "/dev/sda")
+        plan_pv_absent(pv_of("/dev/sda", vg="data"))
 
 
 # --- volume groups
