@@ -51,7 +51,7 @@ SLICES: tuple[Part, ...] = (
     *_both("xfs", "test_xfs_filesystem.py", "test_alignment_proof.py"),
     *_both("stack", "test_storage_stack.py"),
     *_both("destruction", "test_destruction.py", shares=2),
-    *_both("grid", "test_geometry_grid.py", shares=2),
+    *_both("grid", "test_geometry_grid.py", shares=3, profile="sparse"),
     *_both("power-cut", "test_power_cut.py", shares=4),
     *_both("speed", "test_speed.py", profile="four_sata"),
     Part("lab-vm", "debian13", ("test_lab_vm.py",), profile="four_sata"),
