@@ -19,6 +19,13 @@ description:
     is asked for is refused with both values shown; nothing is made anew by itself.
   - Nothing is forced over old content. Whatever is found on the device is named and refused unless the disks below are listed
     in O(expendable_disks); then old signatures are wiped before C(pvcreate).
+  - The first areas of a PV follow each other - the label in one of the first four sectors, the metadata area from 4 KiB on, a bootloader
+    area if one was asked for, then the data. LVM rounds the end of each area up to the alignment, so that sizes of areas are
+    floors, and what an area really has is returned.
+  - A PV whose data begins off the full stripe of what lies below is told in a warning with both values, and is refused with
+    O(dataalignment=auto).
+  - Where LVM keeps a list of its devices (C(use_devicesfile) in C(lvm.conf)), LVM itself adds what it makes. This module takes care
+    that no such list is begun which leaves out PVs that are seen now.
 extends_documentation_fragment:
   - plumbline.storage._attributes
   - plumbline.storage._consent
@@ -32,8 +39,8 @@ options:
   state:
     description:
       - V(present) makes the device a PV.
-      - V(absent) removes the PV, and is refused while it belongs to a volume group. A device that is no PV, or an array that does
-        not exist, is left alone.
+      - V(absent) removes the PV, and is refused while it belongs to a volume group, unless O(move_data) is set. A device that is
+        no PV, or an array that does not exist, is left alone.
     type: str
     choices: [present, absent]
     default: present
@@ -62,6 +69,53 @@ options:
       - UUID of the PV, in the form that LVM shows.
       - At creation LVM chooses one by default.
     type: str
+  pvmetadatacopies:
+    description:
+      - How many metadata areas the PV has, V(0), V(1) or V(2). A second one lies at the end of the device and takes room there.
+      - A volume group needs at least one PV that has one.
+      - V(1) at creation. It cannot change on a PV that exists.
+    type: int
+    choices: [0, 1, 2]
+  bootloaderareasize:
+    description:
+      - Least size of an area before the data that LVM leaves to a bootloader. It ends where the data begins, and so is often larger.
+      - None at creation. It cannot change on a PV that exists.
+    type: str
+  labelsector:
+    description:
+      - In which of the first four sectors of 512 bytes the label of the PV lies.
+      - V(1) at creation. It cannot change on a PV that exists; where given, the label is looked for on the device itself.
+    type: int
+    choices: [0, 1, 2, 3]
+  allocatable:
+    description:
+      - Whether logical volumes may take extents of this PV. What lies there already stays.
+      - LVM keeps this in the metadata of the volume group, so it is refused for a PV that is in none. In check mode the
+        group is taken as made by an earlier task.
+    type: bool
+  tags:
+    description:
+      - The tags of the PV, all of them; others are removed. Without this option tags are not managed.
+      - As O(allocatable), tags need a PV that is in a volume group.
+    type: list
+    elements: str
+  resize:
+    description:
+      - Make the PV as large as its device (C(pvresize)), after an array or a partition grew. Nothing changes, and nothing is
+        said to have changed, where not a single extent is won.
+      - A PV whose device became smaller is told in a warning. With this option it is made smaller where no logical volume uses
+        what is lost, else refused with both values.
+    type: bool
+    default: false
+  move_data:
+    description:
+      - With O(state=absent), move the extents that logical volumes use to the other PVs of the group (C(pvmove)), take the PV
+        out of the group, and remove it. The volumes stay in use meanwhile; the run lasts as long as the copying takes.
+      - Whether the others have room is looked at before anything changes. Parts of a striped or redundant logical volume
+        are kept on different PVs, so that free space on PVs with other parts of it does not count.
+      - A move that was cut off is finished by the next run.
+    type: bool
+    default: false
 author:
   - plumbline.storage contributors (@plumbline)
 seealso:
@@ -90,6 +144,29 @@ EXAMPLES = r"""
     device: /dev/md/data
     dataalignment: auto
   check_mode: true
+
+- name: Two copies of the metadata, and room for a bootloader
+  plumbline.storage.lvm_pv:
+    device: /dev/sdb
+    pvmetadatacopies: 2
+    bootloaderareasize: 256KiB
+
+- name: Use what an array won when disks were added to it
+  plumbline.storage.lvm_pv:
+    device: /dev/md/data
+    resize: true
+
+- name: New volumes do not go to this disk any more
+  plumbline.storage.lvm_pv:
+    device: /dev/sdb
+    allocatable: false
+    tags: [retiring]
+
+- name: Empty the disk into the rest of its group, and take it out
+  plumbline.storage.lvm_pv:
+    device: /dev/sdb
+    state: absent
+    move_data: true
 
 - name: Remove the physical volume
   plumbline.storage.lvm_pv:
@@ -123,6 +200,25 @@ pv:
     metadata_area_bytes:
       description: Size of the metadata area in bytes.
       type: int
+    metadata_copies:
+      description: Number of metadata areas.
+      type: int
+    bootloader_start_bytes:
+      description: Where the bootloader area begins; 0 where there is none.
+      type: int
+    bootloader_bytes:
+      description: Size of the bootloader area.
+      type: int
+    allocatable:
+      description: Whether logical volumes may take extents of it.
+      type: bool
+    missing:
+      description: Whether LVM counts it as missing in its group.
+      type: bool
+    tags:
+      description: Its tags.
+      type: list
+      elements: str
     size_bytes:
       description: Bytes that extents can use; in check mode on a planned array null.
       type: int
@@ -139,7 +235,7 @@ requested:
   description: What C(pvcreate) is asked for when it makes this PV, with every default in place; bytes.
   returned: O(state=present)
   type: dict
-  sample: {"dataalignment_bytes": 786432, "dataalignmentoffset_bytes": 0, "metadatasize_bytes": null}
+  sample: {"dataalignment_bytes": 786432, "dataalignmentoffset_bytes": 0, "metadatasize_bytes": null, "pvmetadatacopies": 1}
 commands:
   description: The commands that ran, in check mode those that would run.
   returned: success

@@ -21,6 +21,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.operation i
     LvmRead,
     Params,
     assumption,
+    keeping_others_seen,
     predicting,
     sorted_once,
 )
@@ -30,7 +31,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_vg imp
     plan_vg,
     plan_vg_absent,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read import kernel_path, read_lvm
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read import has_devices_file, kernel_path, read_lvm
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.shown import shown_vg
 
 __all__ = ["VgOperation", "vg_operation", "vg_wanted"]
@@ -43,6 +44,9 @@ def vg_wanted(params: Params) -> VgWanted:
         pv_paths=tuple(kernel_path(path) for path in params.get("devices") or ()),
         extent_bytes=parse_optional_size(params.get("extent_size"), "extent_size"),
         tags=sorted_once(params.get("tags")),
+        remove_extra=bool(params.get("remove_extra_devices")),
+        move_data=bool(params.get("move_data")),
+        remove_missing=bool(params.get("remove_missing")),
     )
 
 
@@ -56,16 +60,17 @@ class VgOperation:
         tree = read_tree()
         paths = self.wanted.pv_paths if self.present else ()
         below = {path: read_device_geometry(path, runner.check_mode, runner, tree) for path in paths}
-        return LvmRead(read_lvm(runner), below, runner.check_mode)
+        return LvmRead(read_lvm(runner), below, runner.check_mode, has_devices_file())
 
     def plan(self, state: LvmRead) -> Plan:
         """The plan; its prediction is an LvmRead."""
         found = state.lvm.vg(self.wanted.name)
         if not self.present:
-            plan = plan_vg_absent(found)
+            plan = plan_vg_absent(found, self.wanted.remove_missing)
             return predicting(plan, state, vgs=tuple(vg for vg in state.lvm.vgs if vg.name != self.wanted.name))
         pvs, planned = _with_planned_pvs(state, self.wanted.pv_paths)
-        plan = plan_vg(found, self.wanted, pvs, state.below)
+        plan = plan_vg(found, self.wanted, pvs, state.below, dataclasses.replace(state.lvm, pvs=pvs))
+        plan = keeping_others_seen(plan, state, self.wanted.pv_paths)
         vg = t.cast("VgState", plan.predicted)
         others = tuple(other for other in state.lvm.vgs if other.name != vg.name)
         plan = dataclasses.replace(plan, assumed_parent=plan.assumed_parent or bool(planned))
@@ -74,7 +79,7 @@ class VgOperation:
 
     def result(self, state: LvmRead) -> dict[str, t.Any]:
         vg = state.lvm.vg(self.wanted.name)
-        return {"vg": shown_vg(vg, state.lvm.pvs_of(vg.name)) if vg else None}
+        return {"vg": shown_vg(vg, state.lvm.pvs_of(vg.name), state.below) if vg else None}
 
 
 def _with_planned_pvs(state: LvmRead, paths: t.Sequence[str]) -> tuple[tuple[PvState, ...], list[str]]:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.align import misalignment
@@ -45,8 +46,11 @@ def shown_pv(pv: PvState) -> dict[str, t.Any]:
     }
 
 
-def shown_vg(vg: VgState, pvs: t.Sequence[PvState]) -> dict[str, t.Any]:
-    """A VG and its PVs."""
+def shown_vg(
+    vg: VgState, pvs: t.Sequence[PvState], below: t.Mapping[str, DeviceGeometry] | None = None
+) -> dict[str, t.Any]:
+    """A VG and its PVs. C(below) are the devices under them, as far as they were looked at."""
+    stripes = {ground.stripe.full_bytes for ground in (below or {}).values() if ground.stripe is not None}
     return {
         "name": vg.name,
         "uuid": vg.uuid,
@@ -58,7 +62,16 @@ def shown_vg(vg: VgState, pvs: t.Sequence[PvState]) -> dict[str, t.Any]:
         "lvs": list(vg.lv_names),
         "tags": list(vg.tags),
         "missing_pv_count": vg.missing_pv_count,
+        "full_stripe_bytes": max(stripes) if len(stripes) == 1 else None,
+        # A volume that begins on a multiple of so many extents lies on a full stripe, if the first extent does.
+        "extents_per_full_stripe": _lcm(stripes.pop(), vg.extent_bytes) // vg.extent_bytes
+        if len(stripes) == 1
+        else None,
     }
+
+
+def _lcm(one: int, other: int) -> int:
+    return one * other // math.gcd(one, other)
 
 
 def shown_lv(
