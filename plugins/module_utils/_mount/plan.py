@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
-from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import MountState, MountWanted
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import UNITS_DIR, MountState, MountWanted
 from ansible_collections.plumbline.storage.plugins.module_utils._mount.unit import (
     is_own_text,
     part_path,
@@ -101,6 +101,11 @@ def plan_unmount(state: MountState, owner: str) -> Plan:
         steps.append(Step(("systemctl", "stop", name), f"unmount {state.path}"))
     if state.enabled:
         steps.append(Step(("systemctl", "disable", name), f"no longer mount {state.path} at boot"))
-    steps += [Step(("rm", "-f", part_path(state.path), unit_path(state.path)), f"remove the unit {name}"), _RELOAD]
+    steps += [
+        Step(("rm", "-f", part_path(state.path), unit_path(state.path)), f"remove the unit {name}"),
+        # A unit that came back after a power cut would make every boot wait for a file system that is gone.
+        Step(("sync", UNITS_DIR), f"have the unit {name} gone for good"),
+        _RELOAD,
+    ]
     fields: dict[str, t.Any] = {"mount": state.path, "unit": _shown(state.unit_text)}
     return Plan(tuple(steps), before=fields, after={"mount": None, "unit": None})

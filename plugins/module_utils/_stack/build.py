@@ -20,6 +20,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.consent im
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import (
     PlanRefused,
     StepFailed,
+    StorageError,
     VerifyFailed,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._core.guard import Guard
@@ -204,13 +205,25 @@ class StackBuilder:
     def _apply(self, plan: Plan, record: StackRecord) -> None:
         """Records what will be ours, then runs the steps under the guard's eye."""
         write_record(record)
-        try:
-            self._applied += apply_plan(plan, self.runner, before_step=self._guard(record).before_step)
-        except StepFailed as error:
-            error.cleanup = take_back_failed_create(self.runner, error.step)
-            raise
+        self._run(plan, self._guard(record).before_step)
         self._plans.append(plan)
         settle(self.runner)
+
+    def _run(self, plan: Plan, before_step: t.Callable[[Step], None] | None = None) -> None:
+        """Runs the steps. A failure tells all that was done since the start, not only the part of this plan."""
+        try:
+            self._applied += apply_plan(plan, self.runner, before_step=before_step)
+        except StepFailed as error:
+            whole = StepFailed([*self._applied, *error.completed], error.step, error.cause)
+            whole.cleanup = self._taken_back(error.step)
+            raise whole from error
+
+    def _taken_back(self, failed: Step) -> list[str]:
+        """What a failed create left is removed; where that fails too, the first failure is the one to be told."""
+        try:
+            return take_back_failed_create(self.runner, failed)
+        except StorageError as error:
+            return [f"could not clean up: {error.message}"]
 
     def applied(self) -> Plan:
         """Everything that was run so far, as a plan."""
@@ -245,7 +258,7 @@ class StackBuilder:
             kept = (*record.settings_before, *(entry for entry in before if entry[0] not in known))
             write_record(dataclasses.replace(record, settings_before=kept))
         plan = settings_plan(differing)
-        self._applied += apply_plan(plan, self.runner)
+        self._run(plan)
         self._plans.append(plan)
         return plan.changed
 
@@ -276,21 +289,28 @@ class StackBuilder:
 
     def remove(self, record: StackRecord) -> Plan:
         """Removes the layers of a record, and its regions unless they outlive it. Returns what was done."""
+        self._forget_applied()
         nodes = self._region_paths(record)
         world = self.read_layers(record, None)
         unmount = compose_unmount(record, world)
         if unmount.changed:
-            self._applied += apply_plan(unmount, self.runner)
+            self._run(unmount)
             settle(self.runner)
         if unassembled_arrays(record, world) and nodes:
             world = self._assemble(record, world, nodes)
         plan = self._removal(record, world, nodes)
-        self._applied += apply_plan(plan, self.runner, before_step=self._guard(record).before_step)
+        self._run(plan, self._guard(record).before_step)
         settle(self.runner)
         self._verify_removed(record)
         self._restore_settings(record)
         delete_record(record.id)
+        self._forget_applied()
         return merge([unmount, plan])
+
+    def _forget_applied(self) -> None:
+        """A failure tells what was done to this stack, not to the one before."""
+        self._applied.clear()
+        self._plans.clear()
 
     def _region_paths(self, record: StackRecord) -> list[str]:
         return [node.path for node in self.region_nodes(record)]
@@ -321,7 +341,7 @@ class StackBuilder:
                 return
             # The kernel keeps showing a partition that udev held open while its table went.
             self._guard(record).check(rest)
-            self._applied += apply_plan(rest, self.runner, before_step=self._guard(record).before_step)
+            self._run(rest, self._guard(record).before_step)
             settle(self.runner)
         _refuse_rest(compose_region_removal(record, self.read_ground()), f"the removal of {record.id}")
 

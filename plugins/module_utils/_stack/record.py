@@ -79,7 +79,11 @@ def write_atomically(path: str, text: str) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     os.replace(part, path)
-    directory = os.open(os.path.dirname(path), os.O_RDONLY)
+    _sync_directory(os.path.dirname(path))
+
+
+def _sync_directory(path: str) -> None:
+    directory = os.open(path, os.O_RDONLY)
     try:
         os.fsync(directory)
     finally:
@@ -92,9 +96,10 @@ def write_record(record: StackRecord) -> None:
 
 
 def delete_record(record_id: str) -> None:
-    """Forgets a stack that is gone; no error when it was not recorded."""
+    """Forgets a stack that is gone, durably; no error when it was not recorded."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(record_path(record_id))
+        _sync_directory(RECORDS_DIR)
 
 
 def read_record(record_id: str) -> StackRecord | None:

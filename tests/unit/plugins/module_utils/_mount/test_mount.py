@@ -128,7 +128,7 @@ def test_what_others_have_is_left_alone(state: MountState, words: str) -> None:
 
 def test_unmounting_ends_with_nothing_left() -> None:
     assert [" ".join(step.argv[:2]) for step in plan_unmount(MOUNTED, WANTED.owner).steps] == [
-        "systemctl stop", "systemctl disable", "rm -f", "systemctl daemon-reload",
+        "systemctl stop", "systemctl disable", "rm -f", "sync /etc/systemd/system", "systemctl daemon-reload",
     ]  # fmt: skip
     assert not plan_unmount(MountState("/srv/data"), WANTED.owner).changed
 
