@@ -17,17 +17,17 @@ UUID = "2dd2e2d8-5b1d-4a4a-9c1f-3f8a3b0d7c11"
 OTHER_UUID = "5b1d2dd2-0000-4a4a-9c1f-3f8a3b0d7c11"
 MOUNT = "/mnt/plumbline-xfs"
 # What was ever written to each disk, by the kernel's count; of what is mounted or below something active, which writes by itself, the
-# start of the uppermost device.
+# start of the uppermost device: what of an XFS superblock comes before the counters that a mounted one writes now and then.
 STATE = r"""
 mounts=$(cat /proc/mounts); echo "$mounts" | grep -c .
 for disk in $DISKS; do
   set -- /sys/block/"${disk#/dev/}"/holders/*
   case $mounts in *"$disk "*) busy=1;; *) busy=;; esac
   [ -e "$1" ] || [ "$busy" ] || { read -r _ _ _ _ _ _ written _ < /sys/block/"${disk#/dev/}"/stat; echo "$disk $written"; }
-  [ "$busy" ] && dd if="$disk" bs=4k count=1 iflag=direct status=none | md5sum
+  [ "$busy" ] && dd if="$disk" bs=4k count=1 iflag=direct status=none | head -c 128 | md5sum
 done
 for top in /dev/md[0-9]* /dev/dm-[0-9]*; do
-  [ -b "$top" ] && dd if="$top" bs=4k count=1 iflag=direct status=none | md5sum
+  [ -b "$top" ] && dd if="$top" bs=4k count=1 iflag=direct status=none | head -c 128 | md5sum
 done
 grep '^md' /proc/mdstat | sed 's/(auto-read-only) //'
 """
@@ -205,7 +205,7 @@ def test_grows_while_mounted_and_leaves_a_short_tail(lab: Direct) -> None:
     device = volume(lab, 5, "400m")
     made = lab.run("xfs_filesystem", device=device, grow=True, agcount=4)
     assert not made.failed, made.message
-    assert any("1GiB" in text for text in made.result["warnings"]) or not made.result["warnings"]
+    assert not made.result.get("warnings")
     assert not lab.run("xfs_filesystem", device=device, grow=True).changed
     lab.guest.ssh("lvextend -q -L 804m t_xfs/data")
     refused(lab, "xfs_filesystem", "grows only while it is mounted", device=device, grow=True)
@@ -216,7 +216,8 @@ def test_grows_while_mounted_and_leaves_a_short_tail(lab: Direct) -> None:
     assert grown["filesystem"]["size_bytes"] == 800 * 1024**2
     assert info(lab, MOUNT)["data.blocks"] == 800 * 256
     assert lab.guest.ssh(f"cat {MOUNT}/file") == "kept"
-    lab.guest.ssh("lvextend -q -L 840m t_xfs/data")
+    # The superblock in its place is the new one only after a while, or when the file system was quiet once.
+    lab.guest.ssh(f"lvextend -q -L 840m t_xfs/data; xfs_freeze -f {MOUNT}; xfs_freeze -u {MOUNT}")
     four_steps(lab, "xfs_filesystem", device=device, grow=True)
     assert info(lab, MOUNT)["data.blocks"] == 840 * 256
     lab.guest.ssh(f"umount {MOUNT}; xfs_repair -n {device}")
