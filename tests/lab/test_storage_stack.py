@@ -209,7 +209,10 @@ def test_a_permanent_mount_survives_a_reboot_and_goes_with_the_stack(lab: Direct
         busy = lab.run("storage_stack", check=check, name="s", state="absent")
         assert busy.failed
         assert "in use by process" in busy.message
-    ssh("pkill -x sleep")
+    ssh("pkill -x sleep; mkdir /srv/lab-data/below && mount -t tmpfs none /srv/lab-data/below")
+    below = lab.run("storage_stack", name="s", state="absent")
+    assert "in use by the mount on /srv/lab-data/below" in below.message
+    ssh("umount /srv/lab-data/below")
     moved = params(SATA[:2], [{"md": {"level": 1}}, {"xfs": {"mount": "/srv/moved"}}])
     four_steps(lab, "storage_stack", **moved)
     assert ssh("cat /srv/moved/file; findmnt -n /srv/lab-data", check=False) == "kept"

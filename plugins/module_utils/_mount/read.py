@@ -19,9 +19,10 @@ __all__ = ["read_mount"]
 
 
 def read_mount(path: str, users: bool = False) -> MountState:
-    """The mount point as it is; C(users) also looks for processes that keep it busy."""
+    """The mount point as it is; C(users) also looks for processes and other mounts that keep it busy."""
     name = unit_name(path)
-    mounted = [mount for mount in read_mounts() if mount.namespace_of is None and mount.mount_point == path]
+    mounts = read_mounts()
+    mounted = [mount for mount in mounts if mount.namespace_of is None and mount.mount_point == path]
     exists = os.path.lexists(path)
     return MountState(
         path=path,
@@ -32,7 +33,7 @@ def read_mount(path: str, users: bool = False) -> MountState:
         exists=exists,
         empty=not exists or not os.path.isdir(path) or not os.listdir(path),
         in_fstab=_in_fstab(path),
-        users=tuple(_users(path)) if users and mounted else (),
+        users=(*_other_mounts(mounts, mounted[-1]), *_users(path)) if users and mounted else (),
         torn=os.path.lexists(part_path(path)),
     )
 
@@ -55,6 +56,17 @@ def _in_fstab(path: str) -> bool:
     lines = (_text("/etc/fstab") or "").splitlines()
     fields = [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     return any(len(words) > 1 and words[1] == path for words in fields)
+
+
+def _other_mounts(mounts: t.Sequence[Mount], own: Mount) -> t.Iterator[str]:
+    """Mounts below this one, which systemd would take down with it, and further ones of the same file system."""
+    for mount in mounts:
+        below = mount.namespace_of is None and mount.mount_point.startswith(f"{own.mount_point}/")
+        # Elsewhere the same path is mostly this mount, handed on by the host, and goes with it.
+        again = mount.devno == own.devno and mount.mount_point != own.mount_point
+        if below or again:
+            where = f" in the mount namespace of {mount.namespace_of}" if mount.namespace_of else ""
+            yield f"the mount on {mount.mount_point}{where}"
 
 
 def _users(path: str) -> t.Iterator[str]:

@@ -129,12 +129,13 @@ class StackBuilder:
         }
         devices = {} if stack is None else filesystem_paths(stack, record, regions)
         real = {name: paths.get(path, path) for name, path in devices.items()}
-        places = {*record.mounts.values(), *(mounts_of(stack) if stack else {}).values()}
+        wished = set(mounts_of(stack).values()) if stack else set()
+        places = {*record.mounts.values(), *wished}
         return World(
             arrays=arrays,
             lvm=lvm,
             filesystems={path: read_xfs(self.runner, path) if os.path.exists(path) else None for path in real.values()},
-            mounts={place: read_mount(place, users=stack is None) for place in places},
+            mounts={place: read_mount(place, users=place not in wished) for place in places},
             kernel_paths=paths,
             mapped={path: os.path.realpath(path) for path in real.values()} if places else {},
             personality_problems=self._personality_problems(stack) if stack is not None and not arrays else {},
