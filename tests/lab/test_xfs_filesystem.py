@@ -302,5 +302,8 @@ def test_planned_devices_in_check_mode(lab: Direct) -> None:
         assert not said.failed, said.message
         assert said.changed
         assert said["assumed_parent"]
+    there = lab.run("xfs_filesystem", check=True, device=lab.paths()[3], log_device="/dev/md/t_log")
+    assert not there.failed, there.message
+    assert lab.run("xfs_filesystem", device=lab.paths()[3], log_device="/dev/md/t_log").failed
     assert lab.run("xfs_filesystem", check=True, device="/dev/sdzz").failed
     assert lab.run("xfs_filesystem", device="/dev/md/t_none").failed
