@@ -190,9 +190,7 @@ class XfsOperation:
         return dataclasses.replace(found, trial=read_trial(runner, trial_argv(wanted, below, content)))
 
     def _read_log(self, runner: Runner, device: str) -> OtherContent | None:
-        if not runner.check_mode:
-            read_device_geometry(device)
-        elif not os.path.exists(device):
+        if read_device_geometry(device, runner.check_mode).assumed:
             return None
         return read_signatures_of(runner, device)
 
