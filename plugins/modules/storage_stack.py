@@ -43,7 +43,9 @@ options:
     description:
       - V(present) builds what is missing and verifies the whole by reading it again.
       - V(verified) changes nothing and fails when anything is missing or differs.
-      - V(absent) removes what was recorded for this stack, content first, then its container, down to the regions.
+      - V(absent) removes what was recorded for this stack, content first, then its container, down to the regions. Its permanent mounts
+        are unmounted before that; while a process or another mount uses one, the removal is refused and nothing is changed.
+      - A run that was cut off, also by a power cut, is ended by the same task again, or its leavings are removed by V(absent).
     type: str
     choices: [present, verified, absent]
     default: present
