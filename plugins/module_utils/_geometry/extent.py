@@ -209,13 +209,16 @@ def largest_extents(layout: LvLayout, extent_bytes: int, free_per_pv: t.Sequence
 def certain_extents(layout: LvLayout, extent_bytes: int, free_per_pv: t.Sequence[int]) -> int:
     """Most logical extents that LVM gives without fail; 0 where none fits.
 
-    The image of a raid may go on on another PV, but LVM does not find every such way, and gives up where it does not.
+    The images of a raid go on on other PVs that have none of them yet, as many as there are images; LVM does not find every other
+    way, and gives up where it does not.
     """
     most = largest_extents(layout, extent_bytes, free_per_pv)
-    if not layout.traits.metadata_volumes or len(free_per_pv) < layout.images:
+    if not layout.traits.metadata_volumes:
         return most
-    smallest = sorted(free_per_pv, reverse=True)[layout.images - 1]
-    return min(most, largest_extents(layout, extent_bytes, (smallest,) * layout.images))
+    left = sorted(free_per_pv, reverse=True)
+    last = layout.images - 1
+    rows = sum(left[first + last] for first in range(0, len(left) - last, layout.images))
+    return min(most, largest_extents(layout, extent_bytes, (rows,) * layout.images))
 
 
 def more_extents(layout: LvLayout, free_per_pv: t.Sequence[int]) -> int:
