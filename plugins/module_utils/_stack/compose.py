@@ -142,7 +142,7 @@ def merge(plans: t.Sequence[Plan]) -> Plan:
     steps: list[Step] = []
     for step in (step for plan in plans for step in plan.steps):
         # A layer wipes what shows through it, and the next layer would wipe its new ground once more.
-        if not (steps and step.argv[0] == steps[-1].argv[0] == "wipefs" and step.writes == steps[-1].writes):
+        if not (steps and _wiped(step) and _wiped(step) == _wiped(steps[-1])):
             steps.append(step)
     return Plan(
         steps=tuple(steps),
@@ -151,6 +151,11 @@ def merge(plans: t.Sequence[Plan]) -> Plan:
         warnings=tuple(dict.fromkeys(text for plan in plans for text in plan.warnings)),
         assumed_parent=any(plan.assumed_parent for plan in plans),
     )
+
+
+def _wiped(step: Step) -> tuple[str, ...]:
+    """The devices that a step wipes whole; none for any other command."""
+    return tuple(word for word in step.argv[1:] if word.startswith("/")) if step.argv[0] == "wipefs" else ()
 
 
 class _Composer:
