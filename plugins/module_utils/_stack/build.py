@@ -130,7 +130,7 @@ class StackBuilder:
         devices = {} if stack is None else filesystem_paths(stack, record, regions)
         real = {name: paths.get(path, path) for name, path in devices.items()}
         wished = set(mounts_of(stack).values()) if stack else set()
-        places = {*record.mounts.values(), *wished}
+        places = {*record.mount_points(), *wished}
         return World(
             arrays=arrays,
             lvm=lvm,

@@ -180,6 +180,9 @@ class _Composer:
         self.devices: dict[str, str] = {}
 
     def walk(self) -> None:
+        """The layers from below; before them, mounts that an earlier description had elsewhere go."""
+        for path in self.record.former_mounts:
+            self.plans.append(plan_unmount(self.world.mounts.get(path, MountState(path)), self.record.id))
         handlers = {"md": self.md, "pv": self.pv, "vg": self.vg, "lv": self.lv, "xfs": self.xfs}
         for layer in self.stack.layers:
             handlers[layer.kind](layer)
@@ -340,10 +343,7 @@ class _Composer:
         self._mount(layer, ground.path)
 
     def _mount(self, layer: Layer, device: str) -> None:
-        """The permanent mount; one that an earlier description had elsewhere goes first."""
-        wished, had = layer.options.get("mount"), self.record.mounts.get(layer.name)
-        if had is not None and had != wished:
-            self.plans.append(plan_unmount(self.world.mounts.get(had, MountState(had)), self.record.id))
+        wished = layer.options.get("mount")
         if wished is None:
             return
         options = str(layer.options.get("mount_options") or "defaults")

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import typing as t
 
@@ -14,7 +15,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._disk.model impo
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Region, StackDescription
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.record import StackRecord
 
-__all__ = ["OWNER_TAG", "mounts_of", "new_record", "owner_tag", "short_name", "stack_id"]
+__all__ = ["OWNER_TAG", "mounts_of", "new_record", "owner_tag", "short_name", "stack_id", "with_mounts_of"]
 
 # An md name and its home host ("any:") share 32 bytes, the last of which mdadm leaves zero.
 MD_NAME_LENGTH = 27
@@ -77,6 +78,13 @@ def new_record(
 def mounts_of(stack: StackDescription) -> dict[str, str]:
     """Where the file systems of a stack are mounted for good, by layer."""
     return {layer.name: str(layer.options["mount"]) for layer in stack.layers if layer.options.get("mount") is not None}
+
+
+def with_mounts_of(stack: StackDescription, record: StackRecord) -> StackRecord:
+    """The record with the mounts of this description; what was mounted elsewhere is kept in mind until it is gone."""
+    wished = mounts_of(stack)
+    former = tuple(path for path in record.mount_points() if path not in wished.values())
+    return dataclasses.replace(record, mounts=wished, former_mounts=former)
 
 
 def disk_identity(disk: DiskIdentity) -> dict[str, t.Any]:

@@ -34,9 +34,9 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose i
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Region, StackDescription
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import (
     disk_identity,
-    mounts_of,
     new_record,
     stack_id,
+    with_mounts_of,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.parse import (
     check_name,
@@ -122,7 +122,8 @@ def _present(wish: _Wish, runner: Runner, consent: Consent) -> dict[str, t.Any]:
 
 def _follow(wish: _Wish, runner: Runner, consent: Consent, found: StackRecord | None) -> dict[str, t.Any]:
     """Brings the stack to the description, or in check mode plans it."""
-    stack, record = wish.stack, found or wish.new_record()
+    stack = wish.stack
+    record = with_mounts_of(stack, found) if found else wish.new_record()
     builder = StackBuilder(runner, consent, wish.disks, tolerant=wish.params["on_drift"] == "warn")
     builder.warnings += _idle_disks(wish)
     usable = wish.usable_bytes(record)
@@ -132,8 +133,9 @@ def _follow(wish: _Wish, runner: Runner, consent: Consent, found: StackRecord | 
     if found is None:
         write_record(record)
     built, changed = builder.build(stack, record, regions, usable)
-    if dict(record.mounts) != mounts_of(stack):
-        record = dataclasses.replace(record, mounts=mounts_of(stack))
+    if (found is not None and record.mounts != found.mounts) or record.former_mounts:
+        # Read again: the settings that there were before have been added to it.
+        record = dataclasses.replace(read_record(record.id) or record, mounts=record.mounts, former_mounts=())
         write_record(record)
     return _result(record.id, builder.applied(), changed or ground_changed, builder.warnings, stack, built, record)
 

@@ -35,7 +35,8 @@ class StackRecord:
 
     C(disks) are identities (serial_number, wwn, capacity_bytes), in the order of the description; C(partitions) the
     partition UUIDs in the same order; C(arrays) md UUIDs, C(groups) VG names, C(filesystems) XFS UUIDs and C(mounts) their
-    mount points by layer name; C(keeps_regions) marks a stack that stands on regions which outlive it.
+    mount points by layer name; C(former_mounts) are mount points of an earlier description that may still be there;
+    C(keeps_regions) marks a stack that stands on regions which outlive it.
     """
 
     id: str
@@ -50,6 +51,7 @@ class StackRecord:
     groups: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     filesystems: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     mounts: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    former_mounts: tuple[str, ...] = ()
     keeps_regions: bool = False
     run_id: str | None = None
     settings_before: tuple[tuple[str, str], ...] = ()
@@ -60,6 +62,10 @@ class StackRecord:
         ids += [f"md:{uuid}" for uuid in self.arrays.values()]
         ids += [f"vg:{name}" for name in self.groups.values()]
         return frozenset(ids)
+
+    def mount_points(self) -> list[str]:
+        """Every place where something of this stack may be mounted, once each."""
+        return list(dict.fromkeys([*self.mounts.values(), *self.former_mounts]))
 
     def layer_names(self) -> dict[str, t.Iterable[str]]:
         """The names of the recorded layers by kind."""
@@ -121,6 +127,7 @@ def _from_json(data: t.Mapping[str, t.Any]) -> StackRecord:
     values = {key: value for key, value in data.items() if key in known}
     for key in ("disks", "partitions"):
         values[key] = tuple(values[key])
+    values["former_mounts"] = tuple(values.get("former_mounts", ()))
     values["settings_before"] = tuple((path, value) for path, value in values.get("settings_before", ()))
     return StackRecord(**values)
 

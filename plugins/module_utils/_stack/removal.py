@@ -57,7 +57,7 @@ def compose_removal(record: StackRecord, world: World, regions: t.Sequence[str])
 def compose_unmount(record: StackRecord, world: World) -> Plan:
     """Takes the permanent mounts of the record down. Raises PlanRefused when one is in use."""
     return merge(
-        [plan_unmount(world.mounts[path], record.id) for path in record.mounts.values() if path in world.mounts]
+        [plan_unmount(world.mounts[path], record.id) for path in record.mount_points() if path in world.mounts]
     )
 
 

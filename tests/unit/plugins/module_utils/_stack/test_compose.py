@@ -23,7 +23,13 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose i
     filesystem_paths,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Region, StackDescription
-from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import new_record, owner_tag, short_name
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import (
+    mounts_of,
+    new_record,
+    owner_tag,
+    short_name,
+    with_mounts_of,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.parse import parse_stack
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.record import StackRecord
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.removal import (
@@ -261,10 +267,27 @@ def test_a_permanent_mount_comes_last_and_goes_first() -> None:
 def test_a_mount_that_moves_is_taken_down_at_the_old_place() -> None:
     _unused, record = make(MOUNTED)
     stack, _unused_too = make([MOUNTED[0], {"xfs": {"mount": "/srv/t"}}])
+    record = with_mounts_of(stack, record)
     unit = unit_text(MountWanted("/srv/s", record.filesystems["xfs"], "noatime", record.id))
     world = World(mounts={"/srv/s": MountState("/srv/s", unit, True, "/dev/md127")})
     argvs = [step.argv for step in compose_layers(stack, record, regions(), world, None).plan.steps]
     assert argvs.index(("systemctl", "stop", "srv-s.mount")) < argvs.index(("systemctl", "start", "srv-t.mount"))
+
+
+def test_a_removal_finds_both_places_of_a_mount_that_was_cut_off_on_the_move() -> None:
+    first, record = make(MOUNTED)
+    stack, _unused = make([MOUNTED[0], {"xfs": {"mount": "/srv/t"}}])
+    assert with_mounts_of(first, record) == record
+    record = with_mounts_of(stack, record)
+    assert (record.mounts, record.former_mounts) == (mounts_of(stack), ("/srv/s",))
+    assert with_mounts_of(stack, record) == record  # the next run still knows the old place
+    assert with_mounts_of(first, record).former_mounts == ("/srv/t",)
+    units = {
+        path: MountState(path, unit_text(MountWanted(path, record.filesystems["xfs"], "noatime", record.id)), True)
+        for path in ("/srv/s", "/srv/t")
+    }
+    removed = [step.argv[-1] for step in compose_unmount(record, World(mounts=units)).steps if step.argv[0] == "rm"]
+    assert removed == ["/etc/systemd/system/srv-t.mount", "/etc/systemd/system/srv-s.mount"]
 
 
 def test_what_drifted_is_refused_or_left_with_a_warning() -> None:

@@ -27,6 +27,8 @@ RECORD = StackRecord(
     partitions=("11111111-2222-4333-8444-555555555555",),
     partition_name="pl_stack_s",
     arrays={"md": "00000001:00000002:00000003:00000004"},
+    mounts={"xfs": "/srv/t"},
+    former_mounts=("/srv/s",),
     settings_before=(("/sys/block/sda/queue/read_ahead_kb", "128"),),
 )
 
