@@ -200,7 +200,7 @@ class Direct:
         request = {"module": module, "args": args, "cut_before": before}
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        self.reconnect(boot_id)
+        self.reconnect(boot_id, timeout=900)  # the call up to the cut is part of it
 
     def changes(self) -> int:
         """How many changing commands the last call ran."""
