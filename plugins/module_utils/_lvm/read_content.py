@@ -22,7 +22,8 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.content imp
     parse_ext,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read import kernel_path
-from ansible_collections.plumbline.storage.plugins.module_utils._xfs.parse import SUPERBLOCK_BYTES, parse_superblock
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.model import XfsState
+from ansible_collections.plumbline.storage.plugins.module_utils._xfs.read import read_xfs
 
 if t.TYPE_CHECKING:
     from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
@@ -39,16 +40,18 @@ def read_content(runner: Runner, path: str) -> LvContent | None:
     kinds = tuple(signature.type for signature in read_signatures(runner, [device])[device])
     mounts = [mount for mount in read_mounts() if mount.devno == devno]
     return dataclasses.replace(
-        _file_system(device, kinds),
+        _file_system(runner, device, kinds),
         mounted_at=tuple(dict.fromkeys(mount.mount_point for mount in mounts if mount.namespace_of is None)),
         mounted_elsewhere=any(mount.namespace_of is not None for mount in mounts),
     )
 
 
-def _file_system(device: str, kinds: tuple[str, ...]) -> LvContent:
+def _file_system(runner: Runner, device: str, kinds: tuple[str, ...]) -> LvContent:
     if kinds == ("xfs",):
-        found = parse_superblock(_bytes(device, 0, SUPERBLOCK_BYTES), device)
-        return LvContent(kinds, found.size_bytes, found.block_bytes or 0, found.agblocks or 0)
+        # Where it is mounted the mount is asked: after growing, the superblock on the device is old for a while.
+        found = read_xfs(runner, device)
+        if isinstance(found, XfsState):
+            return LvContent(kinds, found.size_bytes, found.block_bytes or 0, found.agblocks or 0)
     if len(kinds) == 1 and kinds[0] in EXT_KINDS:
         return parse_ext(_bytes(device, EXT_SUPERBLOCK_OFFSET, EXT_SUPERBLOCK_BYTES), kinds[0])
     return LvContent(kinds)
