@@ -253,7 +253,7 @@ def test_the_name_survives_a_reboot(lab: Direct) -> None:
     members = lab.paths(3)
     wanted = {"name": "t_md", "level": 5, "devices": members, "config": True, "update_initramfs": True}
     assert not lab.run("md_array", **wanted).changed
-    four_steps(lab, "md_array", name="t_md", state="absent", config=True, update_initramfs=True)
+    four_steps(lab, "md_array", name="t_md", state="absent", config=True, update_initramfs=True, timeout=1800)
     assert line not in lab.guest.ssh("cat /etc/mdadm/mdadm.conf")
 
 
