@@ -148,7 +148,7 @@ def merge(plans: t.Sequence[Plan]) -> Plan:
         steps=tuple(steps),
         before={"layers": [dict(plan.before) for plan in plans if plan.before]},
         after={"layers": [dict(plan.after) for plan in plans if plan.after]},
-        warnings=tuple(dict.fromkeys(text for plan in plans for text in plan.warnings)),
+        warnings=tuple(dict.fromkeys(text for plan in plans for text in (*plan.warnings, *plan.pending))),
         assumed_parent=any(plan.assumed_parent for plan in plans),
     )
 
