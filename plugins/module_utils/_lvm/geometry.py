@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import typing as t
 
@@ -105,12 +106,9 @@ def runs_of_placement(layout: LvLayout, segments: t.Sequence[LvSegment], extent_
 def physical_lv(state: LvmState, lv: LvState) -> LvState:
     """The LV with every area of its segments on a PV, and with all runs of extents that it takes, its hidden parts' too.
 
-    An image of several pieces stands in the segments with its first piece; C(runs) has all.
+    Where an image goes on in another place the segment is cut, so that each of the segments lies on one run of every PV.
     """
-    segments = tuple(
-        dataclasses.replace(segment, areas=tuple(_physical(state, lv.vg, area) for area in segment.areas))
-        for segment in lv.segments
-    )
+    segments = tuple(piece for segment in lv.segments for piece in _cut(state, lv.vg, segment))
     hidden = [part for part in state.lvs_of(lv.vg) if part.hidden and _is_part(part.name, lv.name)]
     log = f"{lv.name}_mlog"
     kind = ("disk" if any(part.name == log for part in hidden) else "core") if lv.type == "mirror" else None
@@ -132,15 +130,46 @@ def _runs(lv: LvState, part: str | None) -> list[PvRun]:
     ]
 
 
-def _physical(state: LvmState, vg: str, area: SegmentArea) -> SegmentArea:
-    seen: set[str] = set()
-    while area.lv_name is not None and area.lv_name not in seen:
-        seen.add(area.lv_name)
-        image = state.lv(vg, area.lv_name)
-        if image is None or not image.segments or not image.segments[0].areas:
-            return area
-        area = image.segments[0].areas[0]
-    return area
+def _cut(state: LvmState, vg: str, segment: LvSegment) -> t.Iterator[LvSegment]:
+    """The segment with its areas on PVs, in as many segments as the pieces of its images make."""
+    stripes = max(segment.data_stripes, 1)
+    rows = segment.extents // stripes
+    images = [_pieces_on_pvs(state, vg, area, rows) for area in segment.areas]
+    ends = {end for pieces in images for end in itertools.accumulate(count for count, _unused in pieces)}
+    begin = 0
+    for end in sorted(ends or {rows}):
+        yield dataclasses.replace(
+            segment,
+            start_extent=segment.start_extent + begin * stripes,
+            extents=(end - begin) * stripes,
+            areas=tuple(_area_at(pieces, begin) for pieces in images),
+        )
+        begin = end
+
+
+def _pieces_on_pvs(
+    state: LvmState, vg: str, area: SegmentArea, rows: int, depth: int = 8
+) -> list[tuple[int, SegmentArea]]:
+    """So many extents of an area as runs on PVs, in order, with their lengths; a part that is not known stays as it is."""
+    image = state.lv(vg, area.lv_name) if area.lv_name else None
+    found: list[tuple[int, SegmentArea]] = []
+    for segment in image.segments if image and depth else ():
+        skip = max(area.start_extent - segment.start_extent, 0)
+        count = min(area.start_extent + rows, segment.start_extent + segment.extents) - segment.start_extent - skip
+        if count > 0 and segment.areas:
+            inner = dataclasses.replace(segment.areas[0], start_extent=segment.areas[0].start_extent + skip)
+            found += _pieces_on_pvs(state, vg, inner, count, depth - 1)
+    return found if sum(count for count, _unused in found) == rows else [(rows, area)]
+
+
+def _area_at(pieces: t.Sequence[tuple[int, SegmentArea]], row: int) -> SegmentArea:
+    """The area that has this row, from there on."""
+    begin = 0
+    for count, area in pieces:
+        if row < begin + count:
+            return dataclasses.replace(area, start_extent=area.start_extent + row - begin)
+        begin += count
+    return pieces[-1][1]
 
 
 def geometry_of_lv(
