@@ -52,11 +52,31 @@ Json = dict[str, t.Any]
 
 
 # Nothing of LVM's own bookkeeping matters here, and it takes most of the time.
-QUICK = "backup { backup=0 archive=0 } activation { monitoring=0 }"
+QUICK = "backup { backup=0 archive=0 } activation { monitoring=0 udev_sync=0 udev_rules=0 }"
+# Commands that need not run at once: they go before the next ones, in one process.
+waiting: list[str] = []
 
 
-def lvm(command: str, *words: str) -> str:
-    return run(command, "--config", QUICK, *words)
+def lvm_later(*words: str) -> None:
+    waiting.append(_with_config(words))
+
+
+def _with_config(words: t.Sequence[str]) -> str:
+    return " ".join([words[0], "--config", f'"{QUICK}"', *words[1:]])
+
+
+def lvm(*commands: t.Sequence[str]) -> str:
+    """What LVM prints for some commands in one process, which saves most of their time in a guest."""
+    text = "\n".join([*waiting, *(_with_config(words) for words in commands), ""])
+    waiting.clear()
+    done = subprocess.run(
+        ["lvm"], input=text, capture_output=True, text=True, check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    )  # fmt: skip
+    told = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
+    if done.returncode or told:
+        print(f"{text}: exit code {done.returncode}: {told}", file=sys.stderr)
+    return done.stdout
 
 
 def run(*argv: str) -> str:
@@ -71,7 +91,8 @@ def run(*argv: str) -> str:
 
 
 def sysfs(device: str, name: str) -> int:
-    with open(f"/sys/class/block/{os.path.basename(os.path.realpath(device))}/{name}") as stream:
+    number = os.stat(device).st_rdev
+    with open(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/{name}") as stream:
         return int(stream.read())
 
 
@@ -168,12 +189,17 @@ def make_group(asked: Json, pe: Json, extent: int, grounds: t.Sequence[DeviceGeo
     below = {ground.path: ground for ground in grounds}
     vg = plan_vg(None, VgWanted(GROUP, tuple(below), extent), pvs, below).predicted
     members = members_after(pvs, vg)
-    for ground in grounds:
-        lvm("pvcreate", "-qq", "-y", "-ff", *pvcreate_words(pe, ground), ground.path)
-    lvm("vgcreate", "-qq", "-s", f"{extent}b", GROUP, *below)
-    fields = ("pv_name", "pe_start", "pv_mda_size", "pv_pe_count")
-    text = lvm("pvs", "--noheadings", "--units", "b", "--nosuffix", "-o", ",".join(fields), "-S", f"vg_name={GROUP}")
-    seen = {words[0]: [int(word) for word in words[1:]] for words in map(str.split, text.splitlines())}
+    fields = "pv_name,pe_start,pv_mda_size,pv_pe_count"
+    text = lvm(
+        *(["pvcreate", "-qq", "-y", "-ff", *pvcreate_words(pe, ground), ground.path] for ground in grounds),
+        ["vgcreate", "-qq", "-s", f"{extent}b", GROUP, *below],
+        ["pvs", "--noheadings", "--units", "b", "--nosuffix", "-o", fields, *below],
+    )
+    seen = {
+        words[0]: [int(word) for word in words[1:]]
+        for words in map(str.split, text.splitlines())
+        if words[0:1] and words[0].startswith("/dev/")
+    }
     real = {os.path.realpath(path): values for path, values in seen.items()}
     for pv in members:
         start, metadata, count = real[pv.path]
@@ -294,8 +320,7 @@ def compare_volume(asked: Json, name: str, lv: Json, vg: t.Any, members: t.Any, 
     plan = plan_lv(None, wanted_lv(name, lv), vg, members, below)
     predicted = plan.predicted
     geometry, _warnings = geometry_of_lv(predicted, vg, members, below)
-    lvm("lvcreate", *lvcreate_words(name, lv))
-    run("udevadm", "settle")
+    lvm(["lvcreate", *lvcreate_words(name, lv)])
     device = f"/dev/{GROUP}/{name}"
     nested = bool(lv.get("stripes", 1) > 1 and any(ground.stripe for ground in below.values()))
     size = sysfs(device, "size") * SECTOR
@@ -317,26 +342,20 @@ def _shape(device: DeviceGeometry) -> list[int]:
 
 
 def _compare_mkfs(device: str, geometry: DeviceGeometry, nested: bool, ours: Json, tools: Json) -> None:
+    """What mkfs.xfs picks by itself, and what it makes of su and sw as we would give them."""
     stripe = xfs_stripe(geometry)
-    mine = {"su": stripe.su_bytes, "full": stripe.su_bytes * stripe.sw_units}
-    tools["mkfs"] = mkfs_choice(device)
-    ours["told"] = {**mine, "log_su": stripe.log_unit_bytes}
-    words = ["-d", f"su={stripe.su_bytes},sw={stripe.sw_units}"] if stripe.su_bytes else ["-d", "noalign"]
-    # mkfs.xfs takes what we derived, and derives the log's unit from it as we say.
-    tools["told"] = mkfs_choice(device, *words)
-    if not stripe.su_bytes:
-        ours["told"].pop("log_su")
-        tools["told"].pop("log_su")
+    told = {"su": stripe.su_bytes, "full": stripe.su_bytes * stripe.sw_units}
+    if stripe.su_bytes:
+        told["log_su"] = stripe.log_unit_bytes
+    tools["mkfs"] = tools["told"] = mkfs_choice(device)
+    ours["told"] = {**tools["mkfs"], **told}
     if not nested:
-        ours["mkfs"] = {**mine, "log_su": tools["mkfs"]["log_su"]}
-
-
-def remove_group() -> None:
-    lvm("vgremove", "-qq", "-ffy", GROUP)
+        ours["mkfs"] = ours["told"]
+    else:
+        tools["told"] = mkfs_choice(device, "-d", f"su={stripe.su_bytes},sw={stripe.sw_units}")
 
 
 def main() -> None:
-    """Volumes of a variant stay beside each other, or with C(alone) each finds the group empty."""
     spec = json.loads(sys.argv[2])
     disks, at, grounds = sys.argv[3:], 0, []
     for number, array in enumerate(spec["arrays"]):
@@ -344,6 +363,18 @@ def main() -> None:
         at += array["disks"]
     if not grounds:
         grounds = [DeviceGeometry(disk, sysfs(disk, "size") * SECTOR) for disk in disks[: spec["disks"]]]
+    # udev would look at every volume, which takes longer than all else; LVM makes the nodes itself meanwhile.
+    run("udevadm", "settle")
+    run("udevadm", "control", "--stop-exec-queue")
+    try:
+        compare_variants(spec, grounds)
+        lvm()
+    finally:
+        run("udevadm", "control", "--start-exec-queue")
+
+
+def compare_variants(spec: Json, grounds: t.Sequence[DeviceGeometry]) -> None:
+    """Volumes of a variant stay beside each other, or with C(alone) each finds the group empty."""
     below = {ground.path: ground for ground in grounds}
     for variant in spec["variants"]:
         asked = {"arrays": spec["arrays"] or spec["disks"], "pe": variant["pe"], "extent": variant["extent"]}
@@ -351,10 +382,10 @@ def main() -> None:
         for number, lv in enumerate(variant["volumes"]):
             after = compare_volume(asked, f"v{number}", lv, vg, members, below)
             if variant.get("alone"):
-                lvm("lvremove", "-qq", "-y", f"{GROUP}/v{number}")
+                lvm_later("lvremove", "-qq", "-y", f"{GROUP}/v{number}")
             else:
                 vg, members = after
-        remove_group()
+        lvm_later("vgremove", "-qq", "-ffy", GROUP)
 
 
 main()
