@@ -47,6 +47,10 @@ def plan_mount(state: MountState, wanted: MountWanted, device: str | None) -> Pl
     if not state.enabled:
         steps.append(Step(("systemctl", "enable", name), f"mount {wanted.path} at every boot"))
     if state.device is None:
+        if device is not None:
+            # udev looks at nothing that is closed while it handles the device: the new file system can stay unseen for ever.
+            trigger = ("udevadm", "trigger", "--action=change", "--settle", device)
+            steps.append(Step(trigger, f"let udev look for the file system on {device}", ok=(0, 1)))
         steps.append(Step(("systemctl", "start", name), f"mount {wanted.path}", awaits=(wanted.source,)))
     elif state.unit_text != text:
         steps.append(Step(("systemctl", "reload", name), f"mount {wanted.path} anew with the options {wanted.options}"))

@@ -97,7 +97,7 @@ def test_a_mount_that_is_there_needs_nothing() -> None:
     ("state", "expected"),
     [
         (MOUNTED._replace(enabled=False), ["systemctl enable"]),
-        (MOUNTED._replace(device=None, empty=True), ["systemctl start"]),
+        (MOUNTED._replace(device=None, empty=True), ["udevadm trigger", "systemctl start"]),
     ],
 )
 def test_only_what_is_missing_is_done(state: MountState, expected: list[str]) -> None:
