@@ -15,11 +15,14 @@ description:
   - Makes, keeps or removes one partition with a given start, size and name, so that a stack of layers, or several of them
     one after the other, stand on the same part of the same disks.
   - A disk without any partition table gets a GPT and the partition in one call. In a GPT that is already there the
-    partition is added into free space; other partitions are never moved, renumbered, resized or removed.
+    partition is added into free space, also while other partitions of the disk are in use; these are never moved, renumbered,
+    resized or removed. A table is content, even an empty one, so that the disk must be named in O(expendable_disks).
+  - A table of another kind than GPT is never changed, unless O(replace_table) is set.
   - The partition is recognised by O(uuid) where that is given, else by O(name). One that is there but lies elsewhere is
     refused, with both values, and never moved.
   - A start that is off the grid of O(alignment) or inside a physical sector is refused, since every write at the edge of
-    such a partition costs the disk a read.
+    such a partition costs the disk a read. A start off the full stripe of an array, or off what the disk reports as its
+    optimal I/O size, is told in a warning.
   - Nothing that holds anything is overwritten unless its disk is named in O(expendable_disks). What is mounted or otherwise
     in use is refused also then.
 extends_documentation_fragment:
@@ -80,8 +83,16 @@ options:
       - This needs the disk in O(expendable_disks). It changes nothing when the partition is there.
     type: bool
     default: false
+  resize:
+    description:
+      - Let a partition that is there grow into the free room behind it, to O(size), or without that as far as O(alignment) and
+        the next partition allow. What is in the partition stays, and it may be in use.
+      - A partition is never made smaller, and never moved.
+      - What stands on the partition does not grow by itself.
+    type: bool
+    default: false
 notes:
-  - Needs C(sfdisk) (package fdisk) and C(wipefs) (util-linux) on the target.
+  - Needs C(sfdisk) (package fdisk) and C(wipefs) and C(partx) (util-linux) on the target.
   - Sizes need a unit; V(KiB), V(MiB), V(GiB) and V(k), V(m), V(g) are binary, V(kB), V(MB), V(GB) decimal, V(s) is 512 bytes.
 seealso:
   - module: plumbline.storage.md_array
@@ -115,6 +126,14 @@ EXAMPLES = r"""
     size: 10GiB
     replace_table: true
     expendable_disks: ["naa.50014ee2ad5d1234"]
+
+- name: The region becomes larger, and the physical volume in it too
+  plumbline.storage.disk_partition:
+    disk: /dev/disk/by-id/ata-EXAMPLE_DISK_0001
+    name: region_b
+    size: 20GiB
+    resize: true
+    expendable_disks: ["EXAMPLE-0001"]
 
 - name: Take a region away again
   plumbline.storage.disk_partition:
@@ -207,6 +226,7 @@ ARGUMENT_SPEC = {
     "uuid": {"type": "str"},
     "type": {"type": "str"},
     "replace_table": {"type": "bool", "default": False},
+    "resize": {"type": "bool", "default": False},
     **CONSENT_ARGUMENT_SPEC,
 }
 

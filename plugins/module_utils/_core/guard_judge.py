@@ -15,6 +15,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_fact
     Closure,
     HostFacts,
     closure_of,
+    containers_of,
     is_ours,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._core.guard_words import (
@@ -41,10 +42,12 @@ KERNEL_USE = "in use by the kernel (an exclusive open is refused)"
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A device that a plan overwrites. C(asked) is what for, such as C(create the array data)."""
+    """A device that a plan overwrites. C(asked) is what for, such as C(create the array data). C(table_only): of a disk only
+    the partition table and free room are written, so that its partitions, and what stands on them, stay."""
 
     node: BlockNode
     asked: str
+    table_only: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,9 +87,10 @@ def judge_use(facts: HostFacts, request: Request) -> list[Refusal]:
     if (request.targets or request.removals) and facts.system.unresolved:
         refusals.append(_unresolved(facts))
     for target in request.targets:
+        used = _own_use if target.table_only else _use_reasons
         reasons = [
             *_system_reasons(facts, [target.node]),
-            *_use_reasons(facts, request, [target.node]),
+            *used(facts, request, [target.node]),
             *_kind_reasons(facts, target.node),
         ]
         refusals.extend(_refused(facts, target.asked, target.node, reasons))
@@ -137,6 +141,18 @@ def _use_reasons(facts: HostFacts, request: Request, nodes: t.Sequence[BlockNode
         if not reasons and top.kernel_name in facts.busy and not [user for user in users if request.goes_down(user)]:
             name = "it" if not removed else node_words(facts, top)
             reasons.append(f"{name} is {KERNEL_USE}")
+    return reasons
+
+
+def _own_use(facts: HostFacts, request: Request, nodes: t.Sequence[BlockNode]) -> list[str]:
+    """Use of disks as a whole; that of their partitions is none. An exclusive open tells nothing here, since it fails for both."""
+    reasons: list[str] = []
+    for node in nodes:
+        reasons.extend(f"it is {use}" for use in facts.uses.of(node))
+        holders = [holder for holder in facts.tree.above(node) if holder.kind != "partition"]
+        reasons.extend(_holder_words(facts, holder) for holder in holders if not request.goes_down(holder))
+        if node.read_only:
+            reasons.append("it is read-only")
     return reasons
 
 
@@ -253,6 +269,10 @@ def _unrecognised(facts: HostFacts, node: BlockNode) -> list[str]:
 
 def _judge_target(facts: HostFacts, target: Target, but: t.Container[str]) -> list[Refusal]:
     closure = closure_of(facts, [target.node])
+    if target.table_only and not containers_of(facts, target.node):
+        # What stands on the partitions stays, so only the disk itself must be listed.
+        own = {disk.kernel_name: "" for disk in facts.tree.disks_under(target.node)}
+        closure = Closure((target.node,), (), own)
     found = _found(facts, closure, but) or _unrecognised(facts, target.node)
     if not found:
         return []

@@ -30,7 +30,9 @@ def request_of(plan: Plan, facts: HostFacts) -> Request:
     for path in plan.writes():
         node = facts.tree.node_of(path)
         if node is not None:
-            targets.setdefault(node.kernel_name, Target(node, _asked(plan, path)))
+            steps = [step for step in plan.steps if path in step.writes]
+            table_only = all(step.table_only for step in steps)
+            targets.setdefault(node.kernel_name, Target(node, _asked(plan, path), table_only))
     removals = []
     for step in plan.steps:
         for name in step.removes:

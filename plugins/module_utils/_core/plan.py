@@ -31,6 +31,7 @@ class Step:
     commands that udev may disturb for a moment (stop, wipe): they are tried again after settling. C(locks) are devices
     whose disks udev must leave alone meanwhile; consecutive steps that name a disk keep it locked between them. C(awaits) are
     device nodes that an earlier step brings and udev makes a little later: the command waits until they are there.
+    C(table_only): of the disk in C(writes) only the partition table and free room change, and its partitions stay, in use or not.
     """
 
     argv: tuple[str, ...]
@@ -44,6 +45,7 @@ class Step:
     locks: tuple[str, ...] = ()
     awaits: tuple[str, ...] = ()
     stops: tuple[str, ...] = ()
+    table_only: bool = False
 
     def shown(self) -> str:
         """The command as a person could type it."""

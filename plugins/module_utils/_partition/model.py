@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 
 __all__ = [
     "DEFAULT_ALIGNMENT_BYTES",
@@ -52,6 +53,7 @@ class PartitionWanted:
 
     C(size_bytes) None takes at creation all room from the start to the next partition or the end. C(type_guid) None
     is a Linux filesystem partition at creation. C(table_uuid) names the table when one must be made.
+    C(resize): an existing one grows into free room behind it, to C(size_bytes), or without that as far as there is room.
     """
 
     disk: str
@@ -62,6 +64,7 @@ class PartitionWanted:
     type_guid: str | None = None
     table_uuid: str | None = None
     alignment_bytes: int = DEFAULT_ALIGNMENT_BYTES
+    resize: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +90,8 @@ class TableState:
     """The partition table of a disk. C(label) None: there is none.
 
     C(first_usable_bytes) and C(end_usable_bytes) bound what partitions may take, None where the table does not say.
-    C(leftovers) are partition nodes that the kernel still shows though the table does not have them.
+    C(leftovers) are partition nodes that the kernel still shows though the table does not have them. C(optimal_io_bytes) is
+    what the disk reports, 0 where it reports nothing or nonsense. C(kernel_sizes) are what the kernel shows, by number.
     """
 
     disk: str
@@ -98,6 +102,8 @@ class TableState:
     first_usable_bytes: int | None = None
     end_usable_bytes: int | None = None
     leftovers: tuple[str, ...] = ()
+    optimal_io_bytes: int = 0
+    kernel_sizes: t.Mapping[int, int] = dataclasses.field(default_factory=dict)
 
 
 def is_own_table(table: TableState) -> bool:

@@ -25,10 +25,8 @@ from ansible_collections.plumbline.storage.plugins.module_utils._partition.model
     find_partition,
     own_table_uuid,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan import (
-    plan_partition,
-    plan_partition_absent,
-)
+from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan import plan_partition
+from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan_absent import plan_partition_absent
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.read import read_machine_id, read_table
 
 __all__ = ["DiskRead", "PartitionOperation", "partition_operation", "partition_result", "wanted_from_params"]
@@ -61,6 +59,7 @@ def wanted_from_params(params: t.Mapping[str, t.Any]) -> PartitionWanted:
         uuid=_guid(params.get("uuid"), "uuid"),
         type_guid=_type_guid(params.get("type")),
         alignment_bytes=_alignment(params.get("alignment") or "1MiB"),
+        resize=bool(params.get("resize")),
     )
 
 

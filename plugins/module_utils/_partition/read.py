@@ -19,6 +19,7 @@ __all__ = ["kernel_name", "partition_nodes", "read_machine_id", "read_table"]
 
 _NO_TABLE = "does not contain a recognized partition table"
 SYSFS = "/sys"
+_LARGEST_OPTIMAL_IO_BYTES = 64 * 1024**2
 
 
 def kernel_name(disk: str) -> str:
@@ -58,16 +59,32 @@ def read_table(runner: Runner, disk: str) -> TableState:
     nodes = partition_nodes(name)
     result = runner.query(["sfdisk", "-J", path], ok=(0, 1))
     if result.rc == 0:
-        return parse_table(result.stdout, path, nodes)
+        found = parse_table(result.stdout, path, nodes)
+        sizes = {number: _sysfs_number(node[5:], "size") * 512 for number, node in nodes.items()}
+        return dataclasses.replace(found, optimal_io_bytes=_optimal_io_bytes(name), kernel_sizes=sizes)
     if _NO_TABLE not in result.stderr:
         raise CommandError(result.argv, result.rc, result.stdout, result.stderr)
     table = TableState(disk=path, sector_bytes=_logical_sector_bytes(name))
-    return dataclasses.replace(table, leftovers=tuple(nodes[number] for number in sorted(nodes)))
+    leftovers = tuple(nodes[number] for number in sorted(nodes))
+    return dataclasses.replace(table, leftovers=leftovers, optimal_io_bytes=_optimal_io_bytes(name))
 
 
 def _logical_sector_bytes(name: str) -> int:
-    with open(os.path.join(SYSFS, "class/block", name, "queue/logical_block_size"), encoding="ascii") as stream:
-        return int(stream.read())
+    return _sysfs_number(name, "queue/logical_block_size")
+
+
+def _optimal_io_bytes(name: str) -> int:
+    """0 also for what cannot be true: some disks report 33553920, which no alignment meets."""
+    value = _sysfs_number(name, "queue/optimal_io_size")
+    return 0 if value % 4096 or value > _LARGEST_OPTIMAL_IO_BYTES else value
+
+
+def _sysfs_number(name: str, file: str) -> int:
+    try:
+        with open(os.path.join(SYSFS, "class/block", name.replace("/", "!"), file), encoding="ascii") as stream:
+            return int(stream.read())
+    except (OSError, ValueError):
+        return 0
 
 
 def read_machine_id() -> str:

@@ -44,13 +44,13 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.plan import 
 from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import MountState, MountWanted
 from ansible_collections.plumbline.storage.plugins.module_utils._mount.plan import plan_mount, plan_unmount
 from ansible_collections.plumbline.storage.plugins.module_utils._mount.unit import check_mount_path
+from ansible_collections.plumbline.storage.plugins.module_utils._partition.fields import geometry_of as region_geometry
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.model import (
     PartitionWanted,
     TableState,
     find_partition,
     own_table_uuid,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan import geometry_of as region_geometry
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan import plan_region
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Layer, StackDescription
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import owner_tag

@@ -15,7 +15,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.command imp
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import VgState
 from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdState
 from ansible_collections.plumbline.storage.plugins.module_utils._mount.plan import plan_unmount
-from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan import plan_partition_absent
+from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan_absent import plan_partition_absent
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import World, merge, region_wanted
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import owner_tag
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.record import StackRecord

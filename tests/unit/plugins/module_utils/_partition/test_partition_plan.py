@@ -11,6 +11,7 @@ import typing as t
 import pytest
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry, Stripe
+from ansible_collections.plumbline.storage.plugins.module_utils._partition.fields import geometry_of
 from ansible_collections.plumbline.storage.plugins.module_utils._partition.model import (
     LINUX_TYPE,
     PARTITION_TYPES,
@@ -21,12 +22,8 @@ from ansible_collections.plumbline.storage.plugins.module_utils._partition.model
     is_own_table,
     own_table_uuid,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan import (
-    geometry_of,
-    plan_partition,
-    plan_partition_absent,
-    plan_region,
-)
+from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan import plan_partition, plan_region
+from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan_absent import plan_partition_absent
 
 MIB, GIB = 1024**2, 1024**3
 DISK = DeviceGeometry("/dev/sdb", 4 * GIB)
@@ -185,15 +182,15 @@ def test_name_and_type_change_in_place(state: PartitionState, options: dict[str,
 
 def test_a_partition_that_the_kernel_does_not_show_is_read_again() -> None:
     hidden = dataclasses.replace(part(1, MIB, GIB, "pl_a", UUID), path=None)
-    assert plan_partition(table(hidden), want(), DISK).commands() == ["blockdev --rereadpt /dev/sdb"]
+    assert plan_partition(table(hidden), want(), DISK).commands() == ["partx --update --nr 1:1 /dev/sdb"]
 
 
 @pytest.mark.parametrize(
     ("state", "programs", "writes"),
     [
         (blank(), ["sfdisk"], ("/dev/sdb",)),
-        (table(uuid=OURS), ["sfdisk"], ("/dev/sdb",)),
-        (table(part(1, 2 * GIB, GIB), uuid=OURS), ["sfdisk"], ("/dev/sdb",)),
+        (table(uuid=OURS), ["sfdisk", "partx"], ("/dev/sdb",)),
+        (table(part(1, 2 * GIB, GIB), uuid=OURS), ["sfdisk", "partx"], ("/dev/sdb",)),
         (table(part(1, MIB, GIB)), ["wipefs", "sfdisk"], ("/dev/sdb1", "/dev/sdb")),
         (table(label="dos"), ["wipefs", "sfdisk"], ("/dev/sdb",)),
         (table(part(1, MIB, GIB, "pl_a", UUID)), [], ()),
@@ -215,13 +212,21 @@ def test_region_of_a_disk_that_is_given_up(state: TableState, programs: list[str
         (dataclasses.replace(table(), leftovers=("/dev/sdb1",)), [], ()),
         (
             table(part(1, MIB, GIB, "pl_a", UUID)),
-            ["wipefs -a /dev/sdb1", "sfdisk --quiet --lock=yes --delete /dev/sdb 1"],
-            ("/dev/sdb1",),
+            [
+                "wipefs -a /dev/sdb1",
+                "sfdisk --quiet --lock=yes --no-reread --delete /dev/sdb 1",
+                "partx --delete --nr 1:1 /dev/sdb",
+            ],
+            ("/dev/sdb1", "/dev/sdb"),
         ),
         (
             table(part(1, 2 * GIB, GIB), part(2, MIB, GIB, "pl_a", UUID), uuid=OURS),
-            ["wipefs -a /dev/sdb2", "sfdisk --quiet --lock=yes --delete /dev/sdb 2"],
-            ("/dev/sdb2",),
+            [
+                "wipefs -a /dev/sdb2",
+                "sfdisk --quiet --lock=yes --no-reread --delete /dev/sdb 2",
+                "partx --delete --nr 2:2 /dev/sdb",
+            ],
+            ("/dev/sdb2", "/dev/sdb"),
         ),
         (
             table(part(1, MIB, GIB, "pl_a", UUID), uuid=OURS),
@@ -260,3 +265,56 @@ def test_tables_of_others_are_not_ours() -> None:
 def test_geometry_for_the_layer_above(disk: DeviceGeometry, offset: int) -> None:
     above = geometry_of(part(1, MIB, GIB), disk)
     assert (above.path, above.size_bytes, above.offset_bytes, above.stripe) == ("/dev/sdb1", GIB, offset, disk.stripe)
+
+
+def test_grows_into_free_room_on_request() -> None:
+    before = table(part(1, MIB, GIB, "pl_a", UUID), part(2, 3 * GIB, MIB))
+    plan = plan_partition(before, want(size_bytes=2 * GIB, resize=True), DISK)
+    assert [step.argv[0] for step in plan.steps] == ["sfdisk", "partx"]
+    assert plan.steps[0].stdin == "start=2048, size=4194304\n"
+    assert plan.steps[0].table_only and plan.writes() == ("/dev/sdb",)
+    assert not plan_partition(plan.predicted, want(size_bytes=2 * GIB, resize=True), DISK).changed
+    whole = plan_partition(before, want(size_bytes=None, resize=True), DISK)
+    grown = find_partition(whole.predicted, want())
+    assert grown is not None and grown.end_bytes == 3 * GIB
+    assert not plan_partition(whole.predicted, want(size_bytes=None, resize=True), DISK).changed
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"size_bytes": 2 * GIB}, ["size 2GiB", "size 1GiB", "resize: true"]),
+        ({"size_bytes": 512 * MIB, "resize": True}, ["size 512MiB", "size 1GiB"]),
+        ({"size_bytes": 3 * GIB, "resize": True}, ["grow from 1GiB to 3GiB", "room only up to 3071MiB"]),
+    ],
+)
+def test_what_does_not_grow(options: dict[str, t.Any], words: list[str]) -> None:
+    before = table(part(1, MIB, GIB, "pl_a", UUID), part(2, 3 * GIB, MIB))
+    with pytest.raises(PlanRefused) as caught:
+        plan_partition(before, want(**options), DISK)
+    assert all(word in caught.value.message for word in words), caught.value.message
+
+
+def test_a_size_that_the_kernel_does_not_know_yet_is_told_to_it() -> None:
+    before = dataclasses.replace(table(part(1, MIB, GIB, "pl_a", UUID)), kernel_sizes={1: MIB})
+    assert plan_partition(before, want(), DISK).commands() == ["partx --update --nr 1:1 /dev/sdb"]
+
+
+@pytest.mark.parametrize(
+    ("disk", "optimal", "warned"),
+    [
+        (DISK, 0, False),
+        (DISK, MIB, False),
+        (DISK, 768 * 1024, True),
+        (DeviceGeometry("/dev/md0", 4 * GIB, stripe=Stripe(256 * 1024, 3)), 0, True),
+        (DeviceGeometry("/dev/md0", 4 * GIB, stripe=Stripe(256 * 1024, 4)), 768 * 1024, False),
+    ],
+)
+def test_start_off_the_stripe_or_the_optimal_size_is_warned_of(
+    disk: DeviceGeometry, optimal: int, warned: bool
+) -> None:
+    for state in (
+        blank(optimal_io_bytes=optimal),
+        dataclasses.replace(table(part(1, MIB, GIB, "pl_a", UUID)), optimal_io_bytes=optimal),
+    ):
+        assert bool(plan_partition(state, want(), disk).warnings) is warned
