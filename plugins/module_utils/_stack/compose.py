@@ -146,11 +146,18 @@ def merge(plans: t.Sequence[Plan]) -> Plan:
             steps.append(step)
     return Plan(
         steps=tuple(steps),
-        before={"layers": [dict(plan.before) for plan in plans if plan.before]},
-        after={"layers": [dict(plan.after) for plan in plans if plan.after]},
+        before={"layers": [fields for plan in plans for fields in _by_layer(plan.before)]},
+        after={"layers": [fields for plan in plans for fields in _by_layer(plan.after)]},
         warnings=tuple(dict.fromkeys(text for plan in plans for text in (*plan.warnings, *plan.pending))),
         assumed_parent=any(plan.assumed_parent for plan in plans),
     )
+
+
+def _by_layer(fields: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
+    """The fields of a diff one layer at a time, whether they are of one layer or were put together before."""
+    if set(fields) == {"layers"}:
+        return list(fields["layers"])
+    return [dict(fields)] if fields else []
 
 
 def _wiped(step: Step) -> tuple[str, ...]:
