@@ -260,14 +260,28 @@ def tables() -> dict[str, list[list[str]]]:
 
 
 def seen_segments(name: str) -> list[Json]:
-    """The same from the kernel's tables: images of raids and mirrors are followed down to the PVs."""
-    every = tables()
-    devices = _device_numbers()
-    segments = []
+    """The same from the kernel's tables. Images of raids and mirrors are followed down to the PVs, and cut where any
+    of them goes on elsewhere."""
+    every, devices, segments = tables(), _device_numbers(), []
     for start, length, target, *words in every[f"{GROUP}-{name}"]:
-        places = [_place(devices, every, devno, int(offset)) for devno, offset in _areas(target, words)]
-        segments.append({"start": int(start) * SECTOR, "length": int(length) * SECTOR, "places": places})
+        images = [_pieces(devices, every, devno, int(offset)) for devno, offset in _areas(target, words)]
+        # Of a volume without images below each area is one piece, as long as it has to be.
+        cuts = sorted({piece[0] for pieces in images for piece in pieces})
+        ends = {piece[0] + piece[1] for pieces in images for piece in pieces if piece[1]}
+        ratio = int(length) // max(ends) if ends else 1
+        for at, cut in enumerate(cuts):
+            end = cuts[at + 1] if at + 1 < len(cuts) else None
+            places = [_at(pieces, cut) for pieces in images]
+            begin, stop = cut * ratio, int(length) if end is None else end * ratio
+            segments.append(
+                {"start": (int(start) + begin) * SECTOR, "length": (stop - begin) * SECTOR, "places": places}
+            )
     return segments
+
+
+def _at(pieces: list[tuple[int, int, str, int]], sector: int) -> list[t.Any]:
+    start, _length, device, offset = next(piece for piece in reversed(pieces) if piece[0] <= sector)
+    return [device, (offset + sector - start) * SECTOR]
 
 
 def _areas(target: str, words: list[str]) -> list[tuple[str, str]]:
@@ -283,13 +297,18 @@ def _areas(target: str, words: list[str]) -> list[tuple[str, str]]:
     return [(devno, "0") for devno in words[at + 2 :: 2]]
 
 
-def _place(devices: Json, every: dict[str, list[list[str]]], devno: str, offset: int) -> list[t.Any]:
+def _pieces(
+    devices: Json, every: dict[str, list[list[str]]], devno: str, offset: int
+) -> list[tuple[int, int, str, int]]:
+    """Of one area: start, length (0: all that is asked), device and offset of each piece, in sectors."""
     name, dm = devices[devno]
     if dm is None or dm not in every:
-        return [name, offset * SECTOR]
-    _start, _length, target, *words = every[dm][0]
-    below, inner = _areas(target, words)[0]
-    return _place(devices, every, below, int(inner) + offset)
+        return [(0, 0, name, offset)]
+    pieces = []
+    for start, length, target, *words in every[dm]:
+        below, inner = _areas(target, words)[0]
+        pieces.append((int(start), int(length), devices[below][0], int(inner)))
+    return pieces
 
 
 def _device_numbers() -> Json:
@@ -365,12 +384,12 @@ def main() -> None:
         grounds = [DeviceGeometry(disk, sysfs(disk, "size") * SECTOR) for disk in disks[: spec["disks"]]]
     # udev would look at every volume, which takes longer than all else; LVM makes the nodes itself meanwhile.
     run("udevadm", "settle")
-    run("udevadm", "control", "--stop-exec-queue")
+    run("udevadm", "control", "--timeout=300", "--stop-exec-queue")
     try:
         compare_variants(spec, grounds)
         lvm()
     finally:
-        run("udevadm", "control", "--start-exec-queue")
+        run("udevadm", "control", "--timeout=300", "--start-exec-queue")
 
 
 def compare_variants(spec: Json, grounds: t.Sequence[DeviceGeometry]) -> None:
