@@ -389,7 +389,8 @@ def main() -> None:
         compare_variants(spec, grounds)
         lvm()
     finally:
-        run("udevadm", "control", "--timeout=300", "--start-exec-queue")
+        # What it has waiting is about devices that are gone: a new start forgets it.
+        run("systemctl", "restart", "systemd-udevd")
 
 
 def compare_variants(spec: Json, grounds: t.Sequence[DeviceGeometry]) -> None:
