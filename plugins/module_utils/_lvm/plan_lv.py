@@ -49,7 +49,11 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv_set
     managed_fields,
     setting_steps,
 )
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv_size import size_steps, wanted_extents
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv_size import (
+    file_system_bytes_after,
+    size_steps,
+    wanted_extents,
+)
 
 __all__ = ["DEFAULT_STRIPE_BYTES", "layout_of", "plan_lv", "plan_lv_absent", "vg_after_lv"]
 
@@ -128,9 +132,11 @@ def _update(
     if not wanted.repair:
         warnings += [text for text in (degraded_sentence(state, vg),) if text]
     warnings += geometry_of_lv(state, vg, allowed, below)[1] if below else ()
-    return Plan(
-        tuple(steps), managed_fields(state, wanted), managed_fields(after, wanted), tuple(warnings), predicted=after
-    )
+    before, fields = managed_fields(state, wanted), managed_fields(after, wanted)
+    if wanted.resizefs and content is not None and content.fs_bytes is not None:
+        before["file_system_bytes"] = content.fs_bytes
+        fields["file_system_bytes"] = file_system_bytes_after(content, extents * vg.extent_bytes)
+    return Plan(tuple(steps), before, fields, tuple(warnings), predicted=after)
 
 
 def _after(state: LvState, wanted: LvWanted, vg: VgState, extents: int) -> LvState:

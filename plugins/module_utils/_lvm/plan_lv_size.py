@@ -25,7 +25,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.content imp
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvState, LvWanted, PvState, VgState
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv_check import free_extents_of
 
-__all__ = ["layout_of_state", "size_steps", "wanted_extents"]
+__all__ = ["file_system_bytes_after", "layout_of_state", "size_steps", "wanted_extents"]
 
 # A check of a large file system takes its time.
 _FILE_SYSTEM_SECONDS = 6 * 3600.0
@@ -113,6 +113,11 @@ def size_steps(
     if not wanted.resizefs:
         return steps, []
     return [*steps, *_grow_content(state, content, name, size)], []
+
+
+def file_system_bytes_after(content: LvContent, size: int) -> int:
+    """The size of a file system that follows its volume to this size: a tail that it cannot use is left."""
+    return min(size, max(content.fs_bytes or 0, usable_bytes(content, size)))
 
 
 def _grow_content(state: LvState, content: LvContent | None, name: str, size: int) -> list[Step]:

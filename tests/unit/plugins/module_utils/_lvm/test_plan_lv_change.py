@@ -98,6 +98,9 @@ def test_a_file_system_that_was_left_behind_is_grown_alone() -> None:
     left = dataclasses.replace(XFS, fs_bytes=40 * EXTENT, mounted_at=("/data",))
     assert commands(linear(), wish(resizefs=True), left) == ["xfs_growfs /data"]
     assert commands(linear(), wish(), left) == []
+    plan = plan_lv(linear(), wish(resizefs=True), vg(), [pv(path) for path in DISKS], {}, left)
+    assert plan.before["file_system_bytes"] == 40 * EXTENT
+    assert plan.after["file_system_bytes"] == 50 * EXTENT
     assert commands(linear(), wish(resizefs=True), dataclasses.replace(XFS, mounted_at=("/data",))) == []
 
 
