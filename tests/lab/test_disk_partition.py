@@ -143,4 +143,4 @@ def test_start_off_the_stripe_of_an_array_is_told(lab: Direct) -> None:
         said.result
     )
     fits = lab.run("disk_partition", check=True, disk="/dev/md/t", name="a", start="1536KiB", alignment="768KiB")
-    assert fits.changed and not fits["warnings"], fits.result
+    assert fits.changed and not fits.result.get("warnings"), fits.result

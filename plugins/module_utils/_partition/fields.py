@@ -39,7 +39,7 @@ def managed_fields(part: PartitionState | None, wanted: PartitionWanted) -> dict
     fields: dict[str, t.Any] = {"disk": wanted.disk, "name": part.name}
     if wanted.start_bytes is not None:
         fields["start_bytes"] = part.start_bytes
-    if wanted.size_bytes is not None:
+    if wanted.size_bytes is not None or wanted.resize:
         fields["size_bytes"] = part.size_bytes
     if wanted.uuid is not None:
         fields["uuid"] = part.uuid
