@@ -139,8 +139,6 @@ def test_start_off_the_stripe_of_an_array_is_told(lab: Direct) -> None:
         f"mdadm -C /dev/md/t --run --assume-clean -b none -l5 -c 256 -n4 --homehost=any {disks} 2>/dev/null; udevadm settle"
     )
     said = lab.run("disk_partition", check=True, disk="/dev/md/t", name="a", start="1MiB")
-    assert any("256KiB behind a multiple of the full stripe below (768KiB)" in text for text in said["warnings"]), (
-        said.result
-    )
+    assert "256KiB behind a multiple of the full stripe below (768KiB)" in str(said["warnings"]), said.result
     fits = lab.run("disk_partition", check=True, disk="/dev/md/t", name="a", start="1536KiB", alignment="768KiB")
     assert fits.changed and not fits.result.get("warnings"), fits.result

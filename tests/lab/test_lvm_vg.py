@@ -90,7 +90,7 @@ def test_missing_members(lab: Direct) -> None:
     lab.guest.ssh(f"echo 1 > /sys/block/{two[5:]}/device/delete; udevadm settle")
     try:
         said = lab.run("lvm_vg", name="v")
-        assert not said.changed and any("lacks 1 of its physical volumes" in text for text in said["warnings"])
+        assert not said.changed and "lacks 1 of its physical volumes" in str(said["warnings"])
         for check in (True, False):
             said = lab.run("lvm_vg", check=check, name="v", tags=["x"])
             assert said.failed and "remove_missing: true" in said.message, said.message
