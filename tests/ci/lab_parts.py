@@ -46,8 +46,10 @@ COMPARE = Part("compare", "debian13", ("test_compare_stacks.py",), profile="four
 # What make test-full runs beyond make test.
 SLICES: tuple[Part, ...] = (
     *_both("md", "test_md_array.py", "test_md_array_members.py", "test_md_array_reshape.py", shares=3),
-    *_both("pv-vg", "test_disk_partition.py", "test_lvm_pv.py", "test_lvm_vg.py", shares=2),
-    *_both("lv", "test_lvm_lv.py"),
+    *_both("pv-vg", "test_disk_partition.py", "test_lvm_pv.py", "test_lvm_vg.py"),
+    *_both(
+        "lv", "test_lvm_lv.py", "test_lvm_lv_content.py", "test_lvm_lv_repair.py", "test_lvm_lv_resize.py", shares=2
+    ),
     *_both("xfs", "test_xfs_filesystem.py", "test_alignment_proof.py"),
     *_both("stack", "test_storage_stack.py"),
     *_both("destruction", "test_destruction.py", shares=2),
