@@ -46,7 +46,7 @@ COMPARE = Part("compare", "debian13", ("test_compare_stacks.py",), profile="four
 # What make test-full runs beyond make test.
 SLICES: tuple[Part, ...] = (
     *_both("md", "test_md_array.py", "test_md_array_members.py", "test_md_array_reshape.py", shares=3),
-    *_both("pv-vg", "test_disk_partition.py", "test_lvm_pv.py", "test_lvm_vg.py"),
+    *_both("pv-vg", "test_disk_partition.py", "test_lvm_pv.py", "test_lvm_vg.py", shares=2),
     *_both(
         "lv", "test_lvm_lv.py", "test_lvm_lv_content.py", "test_lvm_lv_repair.py", "test_lvm_lv_resize.py", shares=2
     ),
