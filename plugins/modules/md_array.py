@@ -56,7 +56,8 @@ options:
       - Before anything is written the module asks whether the kernel has this level. V(linear) is missing in some newer kernels.
       - At least two members for 0, 1 and 10, three for 4 and 5, four for 6.
       - With O(reshape=true) an array that exists can go from 1 to 5 (of two devices), from 0 to 4 or 5 (with one more device) or
-        to 10 (with as many more as it has), from 4 to 5, from 5 to 6 (with one more device), and from 10 to 0 (layout n2, and without O(devices); one device of each pair leaves it).
+        to 10 (with as many more as it has), from 4 to 5, from 5 to 6 (with one more device), and from 10 to 0 (layout n2, and without
+        O(devices); one device of each pair leaves it).
     type: str
   devices:
     description:
