@@ -33,16 +33,20 @@ __all__ = ["geometry_of_lv", "physical_lv", "place_lv", "runs_of_placement"]
 def place_lv(layout: LvLayout, extents: int, extent_bytes: int, pvs: t.Sequence[PvState]) -> tuple[LvSegment, ...]:
     """The segments that a new LV will most likely get: exact in an empty group, else LVM may choose other free extents.
 
-    A raid's images are shown on the PVs they lie on, behind the metadata volume that LVM puts before each.
+    A raid's images are shown on the PVs they lie on, behind the metadata volume that LVM puts before each where it begins:
+    on further PVs, onto which the images go on, there is none.
     """
     if layout.images == 1:
         return _place_linear(layout, extents, pvs)
     rows, segments, done = extents // layout.stripes, [], 0
     metadata = metadata_extents(rows, extent_bytes) if layout.traits.metadata_volumes else 0
-    left = {pv.path: sum(count for _unused, count in pv.free_ranges) - metadata for pv in pvs}
-    starts = {pv.path: (pv.free_ranges[0][0] if pv.free_ranges else 0) + metadata for pv in pvs}
+    left = {pv.path: sum(count for _unused, count in pv.free_ranges) for pv in pvs}
+    starts = {pv.path: pv.free_ranges[0][0] if pv.free_ranges else 0 for pv in pvs}
+    chosen = sorted(left, key=lambda path: -left[path])[: layout.images]
+    for path in chosen:
+        left[path] -= metadata
+        starts[path] += metadata
     while rows > 0:
-        chosen = sorted(left, key=lambda path: -left[path])[: layout.images]
         step = min(rows, *(left[path] for path in chosen)) if len(chosen) == layout.images else 0
         if step <= 0:
             break
@@ -54,6 +58,7 @@ def place_lv(layout: LvLayout, extents: int, extent_bytes: int, pvs: t.Sequence[
             left[path] -= step
             starts[path] += step
         done, rows = done + step * layout.stripes, rows - step
+        chosen = sorted(left, key=lambda path: -left[path])[: layout.images]
     return tuple(segments)
 
 

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 
+from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import LvLayout
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry, Stripe
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import geometry_of_lv, physical_lv
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import (
+    geometry_of_lv,
+    physical_lv,
+    place_lv,
+)
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
     LvmState,
     LvSegment,
@@ -91,3 +96,15 @@ def test_a_later_piece_off_the_stripe_is_warned_of() -> None:
     segments = (dataclasses.replace(good.lvs[2].segments[0]), LvSegment("linear", 6, 3, areas=(on("/dev/md2", 7),)))
     bad = dataclasses.replace(good, lvs=(*good.lvs[:2], dataclasses.replace(good.lvs[2], segments=segments)))
     assert "lie differently" in geometry_of_lv(physical_lv(bad, bad.lvs[0]), VG, pvs, below)[1][0]
+
+
+def test_only_where_an_image_begins_is_a_metadata_volume() -> None:
+    # As lvcreate placed a raid1 of 8599 extents on six PVs of 4095 extents each.
+    names = [f"/dev/sd{letter}" for letter in "abcdef"]
+    pvs = [PvState(name, None, MIB, MIB, extent_count=4095, free_ranges=((0, 4095),)) for name in names]
+    placed = place_lv(LvLayout("raid1", 1, 1), 8599, 4 * MIB, pvs)
+    assert [(one.start_extent, one.extents, one.areas) for one in placed] == [
+        (0, 4094, (on("/dev/sda", 1), on("/dev/sdb", 1))),
+        (4094, 4095, (on("/dev/sdc", 0), on("/dev/sdd", 0))),
+        (8189, 410, (on("/dev/sde", 0), on("/dev/sdf", 0))),
+    ]
