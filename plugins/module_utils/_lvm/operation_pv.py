@@ -80,7 +80,7 @@ class PvOperation:
         vg = lvm.vg(found.vg_name) if found is not None and found.vg_name is not None else None
         plan = plan_pv(found, self.wanted, state.below[path], vg, state.check_mode)
         plan = keeping_others_seen(plan, state, (path,))
-        after = (*others, t.cast("PvState", plan.predicted))
+        after = (*others, t.cast(PvState, plan.predicted))
         return assumption(predicting(plan, state, pvs=after), path if state.below[path].assumed else "")
 
     def result(self, state: LvmRead) -> dict[str, t.Any]:

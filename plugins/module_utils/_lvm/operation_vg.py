@@ -71,7 +71,7 @@ class VgOperation:
         pvs, planned = _with_planned_pvs(state, self.wanted.pv_paths)
         plan = plan_vg(found, self.wanted, pvs, state.below, dataclasses.replace(state.lvm, pvs=pvs))
         plan = keeping_others_seen(plan, state, self.wanted.pv_paths)
-        vg = t.cast("VgState", plan.predicted)
+        vg = t.cast(VgState, plan.predicted)
         others = tuple(other for other in state.lvm.vgs if other.name != vg.name)
         plan = dataclasses.replace(plan, assumed_parent=plan.assumed_parent or bool(planned))
         plan = predicting(plan, state, vgs=(*others, vg), pvs=members_after(pvs, vg))
