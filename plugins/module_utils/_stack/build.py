@@ -190,14 +190,20 @@ class StackBuilder:
         self.warnings += [text for text in said if text not in self.warnings]
         return built
 
-    def ensure_regions(self, record: StackRecord) -> tuple[tuple[DeviceGeometry, ...], bool]:
+    def ensure_regions(
+        self, record: StackRecord, before_change: t.Callable[[tuple[DeviceGeometry, ...]], t.Any] | None = None
+    ) -> tuple[tuple[DeviceGeometry, ...], bool]:
         """Makes the regions that are missing; what was on those disks is taken down and lost, if it may be.
 
-        Returns the regions as devices, and whether anything changed.
+        C(before_change) gets the planned regions and may refuse while nothing has been changed. Returns the regions as
+        devices, and whether anything changed.
         """
         plan, regions = self.plan_ground(record)
         if not plan.changed:
+            self._plans.append(plan)
             return regions, False
+        if before_change is not None:
+            before_change(regions)
         self._apply(plan, record)
         rest, regions = compose_regions(record, self.read_ground())
         _refuse_rest(rest, "the region of every disk")
@@ -245,6 +251,8 @@ class StackBuilder:
             self._apply(built.plan, record)
             built = self.compose(stack, record, regions, usable_bytes)
             _refuse_rest(built.plan, f"stack {stack.name}")
+        else:
+            self._plans.append(built.plan)
         return built, self._apply_settings(stack, record, built) or changed
 
     def _apply_settings(self, stack: StackDescription, record: StackRecord, built: Built) -> bool:

@@ -24,6 +24,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes impo
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.read import read_disks
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
+from ansible_collections.plumbline.storage.plugins.module_utils._mount.read import read_mount
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.build import StackBuilder, fresh_uuid
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose import (
     Built,
@@ -34,6 +35,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.compose i
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Region, StackDescription
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import (
     disk_identity,
+    mounts_of,
     new_record,
     stack_id,
     with_mounts_of,
@@ -129,7 +131,10 @@ def _follow(wish: _Wish, runner: Runner, consent: Consent, found: StackRecord | 
     usable = wish.usable_bytes(record)
     if runner.check_mode or wish.params["state"] == "verified":
         return _planned(stack, record, builder, usable, wish.params["state"])
-    regions, ground_changed = builder.ensure_regions(record)
+    # What cannot stand on the regions is refused before they are made.
+    regions, ground_changed = builder.ensure_regions(
+        record, lambda planned: builder.compose(stack, record, planned, usable)
+    )
     if found is None:
         write_record(record)
     built, changed = builder.build(stack, record, regions, usable)
@@ -147,9 +152,10 @@ def _rebuild(wish: _Wish, runner: Runner, consent: Consent, found: StackRecord, 
     usable = wish.usable_bytes(record)
     remover, builder = StackBuilder(runner, consent), StackBuilder(runner, consent, wish.disks)
     ground, regions = builder.plan_blank_ground(record)
-    planned = compose_layers(
-        stack, record, regions, World(), usable
-    )  # what cannot be is refused before anything is lost
+    # What cannot be is refused before anything is lost. The places of the old mounts will be free by then.
+    places = set(mounts_of(stack).values()) - set(found.mounts.values())
+    world = World(mounts={place: read_mount(place) for place in places})
+    planned = compose_layers(stack, record, regions, world, usable)
     plan = merge([remover.plan_removal(found), ground, planned.plan])
     warning = f"{drift.message}; as on_drift: rebuild asks, it is removed and built anew"
     if runner.check_mode:
