@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-import typing as t
 
 from ci.outcome import Outcome, say
 from ci.script import script
