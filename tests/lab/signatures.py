@@ -50,6 +50,11 @@ os.fsync(disk)
 """
 _ZFS = f"python3 - {{a}} <<'END'\n{ZFS_LABELS.replace('{', '{{').replace('}', '}}')}\nEND\n"
 
+# Else udev hands the device to the kernel at once, which makes it a device in use and not one with content.
+_NO_BCACHE_RULE = (
+    "mkdir -p /run/udev/rules.d; ln -sf /dev/null /run/udev/rules.d/69-bcache.rules; udevadm control --reload"
+)
+
 CONTENT = (
     Kind("ext4", ("mkfs.ext4 -q -F -L home {a}",), 'an ext4 file system "home"'),
     Kind("xfs", ("mkfs.xfs -q -f {a}",), "an xfs file system"),
@@ -73,8 +78,8 @@ CONTENT = (
         ("echo , | sfdisk -q -X gpt {a}", "dd if=/dev/zero of={a} bs=1M count=1 conv=fsync"),
         "a partition table (gpt)",
     ),
-    Kind("bcache", ("make-bcache --wipe-bcache -B {a}", "sleep 1", "echo 1 > /sys/block/{a_name}/bcache/stop || true"), "bcache"),
-    Kind("zfs", (_ZFS,), "zfs"),
+    Kind("bcache", (_NO_BCACHE_RULE, "make-bcache --wipe-bcache -B {a}", "udevadm settle"), "bcache"),
+    Kind("zfs", (_ZFS,), 'a member of the ZFS pool "tank"'),
     Kind(
         "stale_superblock_at_the_end",
         (
