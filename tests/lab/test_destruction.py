@@ -84,7 +84,7 @@ class Scene:
         disks = direct.disks
         separator = "p" if disks[self.a][-1].isdigit() else ""
         self.names = {
-            "a": disks[self.a], "a_name": disks[self.a].removeprefix("/dev/"),
+            "a": disks[self.a],
             "b": disks[self.b], "a1": f"{disks[self.a]}{separator}1",
         }  # fmt: skip
         self.target = kind.target.format(**self.names)
