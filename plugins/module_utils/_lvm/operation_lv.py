@@ -31,6 +31,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model impor
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.operation import (
     LvmRead,
+    Params,
     assumption,
     predicting,
     sorted_once,
@@ -43,7 +44,6 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.shown impor
 
 __all__ = ["LvOperation", "lv_operation", "lv_wanted"]
 
-Params = t.Mapping[str, t.Any]
 _LONGEST_PAUSE_SECONDS = 5.0
 _WHOLE_PERCENT = 100.0
 
