@@ -184,6 +184,7 @@ disks:
 import os
 import typing as t
 
+import ansible_collections.plumbline.storage.plugins.module_utils._core.archive  # noqa: F401  # pylint: disable=unused-import
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.plumbline.storage.plugins.module_utils._block.describe import describe_disks
 from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree

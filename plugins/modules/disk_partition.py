@@ -209,6 +209,7 @@ completed_steps:
   sample: []
 """
 
+import ansible_collections.plumbline.storage.plugins.module_utils._core.archive  # noqa: F401  # pylint: disable=unused-import
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.plumbline.storage.plugins.module_utils._core.module import (
     CONSENT_ARGUMENT_SPEC,

@@ -454,6 +454,7 @@ cleanup:
 
 import typing as t
 
+import ansible_collections.plumbline.storage.plugins.module_utils._core.archive  # noqa: F401  # pylint: disable=unused-import
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.plumbline.storage.plugins.module_utils._core.module import CONSENT_ARGUMENT_SPEC, run_module
 from ansible_collections.plumbline.storage.plugins.module_utils._md.operation import md_operation

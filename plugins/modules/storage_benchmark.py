@@ -210,6 +210,7 @@ run_id:
 
 import typing as t
 
+import ansible_collections.plumbline.storage.plugins.module_utils._core.archive  # noqa: F401  # pylint: disable=unused-import
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.plumbline.storage.plugins.module_utils._bench.task import make_task
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner

@@ -122,6 +122,7 @@ left_spools:
 
 import typing as t
 
+import ansible_collections.plumbline.storage.plugins.module_utils._core.archive  # noqa: F401  # pylint: disable=unused-import
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StorageError
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.start import start_experiment
