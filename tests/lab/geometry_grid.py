@@ -12,7 +12,6 @@ the names of what differs. Nothing but metadata is written.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -139,7 +138,7 @@ def make_array(array: Json, number: int, disks: t.Sequence[str]) -> DeviceGeomet
         {"size_bytes": sysfs(path, "size") * SECTOR, "readahead_bytes": sysfs(path, "queue/read_ahead_kb") * KIB,
          **seen_hints(path)},
     )  # fmt: skip
-    return dataclasses.replace(ours, path=path)
+    return ours._replace(path=path)
 
 
 def io_hints(device: DeviceGeometry) -> Json:
@@ -171,7 +170,7 @@ def predicted_pv(pe: Json, below: DeviceGeometry) -> t.Any:
         "minimum_io_bytes": sysfs(below.path, "queue/minimum_io_size"),
         "optimal_io_bytes": sysfs(below.path, "queue/optimal_io_size"),
     }))  # fmt: skip
-    return dataclasses.replace(predicted, pe_start_bytes=placed.pe_start_bytes, mda_size_bytes=placed.metadata_bytes)
+    return predicted._replace(pe_start_bytes=placed.pe_start_bytes, mda_size_bytes=placed.metadata_bytes)
 
 
 def pvcreate_words(pe: Json, below: DeviceGeometry) -> list[str]:
@@ -218,7 +217,7 @@ def wanted_lv(name: str, lv: Json) -> LvWanted:
     size = lv["size"]
     request = parse_extents(size) if not size.endswith("m") else None
     if request is None:
-        request = dataclasses.replace(parse_extents("1"), kind="bytes", amount=int(size[:-1]) * MIB)
+        request = parse_extents("1")._replace(kind="bytes", amount=int(size[:-1]) * MIB)
     return LvWanted(
         GROUP, name, type=lv.get("type", "linear"), size=request, stripes=lv.get("stripes"),
         stripe_bytes=lv.get("stripesize"), mirrors=lv.get("mirrors"),

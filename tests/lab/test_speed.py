@@ -79,7 +79,9 @@ def seconds(guest: Guest, tmp_path_factory: pytest.TempPathFactory) -> Seconds:
         named = [{"name": f"Task {number}", **task} for number, task in enumerate(tasks)]
         # What an earlier repetition wrote is still there, outside every signature.
         defaults = {"group/plumbline.storage.storage": {"expendable_disks": SERIALS}}
-        path.write_text(yaml.safe_dump([{"hosts": "lab", "gather_facts": False, "module_defaults": defaults, "tasks": named}]))
+        path.write_text(
+            yaml.safe_dump([{"hosts": "lab", "gather_facts": False, "module_defaults": defaults, "tasks": named}])
+        )
         begin = time.monotonic()
         played = play(str(path), guest)
         took = time.monotonic() - begin

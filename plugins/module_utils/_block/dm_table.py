@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import ParseError
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import Stripe
@@ -17,16 +17,14 @@ __all__ = ["DmArea", "DmSegment", "parse_dm_table"]
 _SECTOR_BYTES = 512
 
 
-@dataclasses.dataclass(frozen=True)
-class DmArea:
+class DmArea(t.NamedTuple):
     """One piece of a device below, by device number ("8:0"); C(offset_bytes) is where the piece starts on it."""
 
     devno: str
     offset_bytes: int
 
 
-@dataclasses.dataclass(frozen=True)
-class DmSegment:
+class DmSegment(t.NamedTuple):
     """One line of a table. C(stripe) is None where the target only passes through or is not known here; C(data_stripes) are
     the areas of one round that hold unlike data."""
 
@@ -79,10 +77,10 @@ def _raid(segment: DmSegment, rest: list[str]) -> DmSegment:
     areas = tuple(DmArea(device, 0) for device in rest[4 + count :: 2] if device != "-")
     parity = 2 if kind.startswith("raid6") else 1 if kind.startswith(("raid4", "raid5")) else 0
     if not chunk or kind == "raid1" or devices - parity < 2:
-        return dataclasses.replace(segment, areas=areas)
+        return segment._replace(areas=areas)
     copies = int(_option(options, "raid10_copies", "2")) if kind.startswith("raid10") else 1
     stripe = Stripe(chunk * _SECTOR_BYTES, devices - parity)
-    return dataclasses.replace(segment, stripe=stripe, areas=areas, data_stripes=(devices - parity) // copies)
+    return segment._replace(stripe=stripe, areas=areas, data_stripes=(devices - parity) // copies)
 
 
 def _option(options: list[str], name: str, default: str) -> str:

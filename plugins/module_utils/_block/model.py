@@ -23,8 +23,7 @@ __all__ = [
 ]
 
 
-@dataclasses.dataclass(frozen=True)
-class BlockNode:
+class BlockNode(t.NamedTuple):
     """One block device. C(slaves) and C(holders) are kernel names of what it stands on and of what stands on it.
 
     C(kind) is one of disk, partition, md, dm, loop, rom, or the driver's word for what is none of these
@@ -90,8 +89,7 @@ def _nowhere(path: str) -> str | None:
     return None
 
 
-@dataclasses.dataclass(frozen=True)
-class BlockTree:
+class BlockTree(t.NamedTuple):
     """Every block device of a host. C(devno_of) tells the device number ("8:0") behind a path, links followed."""
 
     nodes: t.Mapping[str, BlockNode]
@@ -141,8 +139,7 @@ class BlockTree:
         return list(found.values())
 
 
-@dataclasses.dataclass(frozen=True)
-class Signature:
+class Signature(t.NamedTuple):
     """One entry of C(wipefs -J). C(offset_bytes) is where its magic lies."""
 
     type: str
@@ -152,8 +149,7 @@ class Signature:
     usage: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Membership:
+class Membership(t.NamedTuple):
     """That a device is part of a container, as its superblock says.
 
     C(container) is C(md:<32 digits>), C(btrfs:<uuid>), C(zfs:<pool id>), C(bcache:<set uuid>) or C(pv:<uuid>).
@@ -168,8 +164,7 @@ class Membership:
     events: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
-class PhysicalVolume:
+class PhysicalVolume(t.NamedTuple):
     """One line of C(pvs). C(path) is None for a volume that LVM misses; C(vg_name) is None for one in no VG."""
 
     path: str | None
@@ -182,8 +177,7 @@ class PhysicalVolume:
     system_id: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class BlankScan:
+class BlankScan(t.NamedTuple):
     """Result of reading both ends and samples of a device. C(first_data_offset_bytes) is None when all was zero."""
 
     size_bytes: int
@@ -194,8 +188,7 @@ class BlankScan:
         return self.first_data_offset_bytes is None
 
 
-@dataclasses.dataclass(frozen=True)
-class Mount:
+class Mount(t.NamedTuple):
     """One mounted file system. C(namespace_of) says whose mount namespace it is in; None: the host's own."""
 
     devno: str
@@ -206,25 +199,23 @@ class Mount:
     namespace_of: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Uses:
+class Uses(t.NamedTuple):
     """Who uses which block device: device number -> words for a sentence, such as C(mounted on /home)."""
 
-    by_devno: t.Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    by_devno: t.Mapping[str, tuple[str, ...]] = {}
     mounts: tuple[Mount, ...] = ()
 
     def of(self, node: BlockNode) -> tuple[str, ...]:
         return tuple(self.by_devno.get(node.devno, ()))
 
 
-@dataclasses.dataclass(frozen=True)
-class SystemDisks:
+class SystemDisks(t.NamedTuple):
     """Kernel name of each disk that the running system stands on -> the first thing that does, such as C(/boot).
 
     C(unresolved) is a sentence's end when the disk of C(/) could not be told: nothing may be destroyed then.
     C(zfs_pools) are pools whose members are system disks too.
     """
 
-    holds: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    holds: t.Mapping[str, str] = {}
     unresolved: str | None = None
     zfs_pools: tuple[str, ...] = ()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import dataclasses
 import os
 import selectors
 import shutil
@@ -54,8 +53,7 @@ _SEARCH_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 _PR_SET_PDEATHSIG = 1
 
 
-@dataclasses.dataclass(frozen=True)
-class CommandResult:
+class CommandResult(t.NamedTuple):
     """What one program run left: output as text, undecodable bytes replaced."""
 
     argv: tuple[str, ...]
@@ -64,8 +62,7 @@ class CommandResult:
     stderr: str
 
 
-@dataclasses.dataclass(frozen=True)
-class MeasuredRun:
+class MeasuredRun(t.NamedTuple):
     """A program run under observation. C(rc) None: it was killed by us, C(stopped_why) says why.
 
     Times are of the monotonic clock; CPU seconds are those of the program and of the children it waited for.

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 
@@ -24,8 +23,7 @@ _KERNEL_NAME = re.compile(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class MappingEntry:
+class MappingEntry(t.NamedTuple):
     """A disk without a serial number of its own, named by its place, exact capacity and host."""
 
     by_path: str
@@ -40,8 +38,7 @@ class MappingEntry:
         return f"{{by_path: {self.by_path}, capacity: {self.capacity_bytes}B, host: {self.host}}}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Consent:
+class Consent(t.NamedTuple):
     """What a person listed as expendable on this host."""
 
     names: tuple[str, ...] = ()

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import typing as t
 
@@ -166,11 +165,11 @@ class Guard:
         def busy() -> frozenset[str]:
             return frozenset(node.kernel_name for node in nodes if exclusive_open_fails(node.path))
 
-        facts = dataclasses.replace(facts, busy=busy())
+        facts = facts._replace(busy=busy())
         refusals = judge(facts)
         if any(_may_pass(refusal) for refusal in refusals):
             self.runner.query(["udevadm", "settle", "--timeout=10"], ok=None)
-            facts = dataclasses.replace(facts, uses=read_uses(facts.tree), busy=busy())
+            facts = facts._replace(uses=read_uses(facts.tree), busy=busy())
             refusals = judge(facts)
         _raise(refusals)
         return facts
@@ -192,7 +191,7 @@ class Guard:
         """The facts with what reading these devices shows."""
         scans = scan_many([node.path for node in nodes])
         by_name = {node.kernel_name: scans[node.path] for node in nodes if node.path in scans}
-        return dataclasses.replace(facts, scans={**facts.scans, **by_name})
+        return facts._replace(scans={**facts.scans, **by_name})
 
     def _is_bare_and_unlisted(self, facts: HostFacts, node: BlockNode) -> bool:
         disk = facts.disks.get(node.kernel_name)
@@ -212,7 +211,7 @@ class Guard:
         if self._needs_lvm(facts, near, stopped):
             volumes = tuple(read_physical_volumes(self.runner))
             system_id = local_system_id(self.runner) if any(volume.system_id for volume in volumes) else None
-            facts = dataclasses.replace(facts, volumes=volumes, system_id=system_id)
+            facts = facts._replace(volumes=volumes, system_id=system_id)
         return facts
 
     def _needs_lvm(self, facts: HostFacts, near: t.Sequence[BlockNode], removes: bool) -> bool:
@@ -236,8 +235,7 @@ class Guard:
         found = read_signatures(self.runner, [node.path for node in fresh.values()], tolerant=tolerant)
         signatures = {name: found[node.path] for name, node in fresh.items() if node.path in found}
         memberships = {name: read_memberships(fresh[name].path, items) for name, items in signatures.items() if items}
-        return dataclasses.replace(
-            facts,
+        return facts._replace(
             signatures={**facts.signatures, **signatures},
             memberships={**facts.memberships, **memberships},
         )

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 
@@ -28,8 +27,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._disk.model impo
 __all__ = ["Closure", "HostFacts", "closure_of", "container_key", "is_ours"]
 
 
-@dataclasses.dataclass(frozen=True)
-class HostFacts:
+class HostFacts(t.NamedTuple):
     """Facts by kernel name. C(volumes) is None when LVM was not asked, C(signatures) lacks devices not looked at."""
 
     tree: BlockTree
@@ -39,9 +37,9 @@ class HostFacts:
     consent: Consent
     ours: frozenset[str] = frozenset()
     busy: frozenset[str] = frozenset()
-    signatures: t.Mapping[str, tuple[Signature, ...]] = dataclasses.field(default_factory=dict)
-    memberships: t.Mapping[str, tuple[Membership, ...]] = dataclasses.field(default_factory=dict)
-    scans: t.Mapping[str, BlankScan] = dataclasses.field(default_factory=dict)
+    signatures: t.Mapping[str, tuple[Signature, ...]] = {}
+    memberships: t.Mapping[str, tuple[Membership, ...]] = {}
+    scans: t.Mapping[str, BlankScan] = {}
     volumes: tuple[PhysicalVolume, ...] | None = None
     system_id: str | None = None
 
@@ -55,8 +53,7 @@ class HostFacts:
         return None
 
 
-@dataclasses.dataclass(frozen=True)
-class Closure:
+class Closure(t.NamedTuple):
     """What goes when some devices are overwritten: C(lost) nodes (the targets and all that stands on them), the
     containers that lose a member, and every disk that something of it lies on: kernel name -> the container, or "".
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode
@@ -40,8 +39,7 @@ __all__ = [
 KERNEL_USE = "in use by the kernel (an exclusive open is refused)"
 
 
-@dataclasses.dataclass(frozen=True)
-class Target:
+class Target(t.NamedTuple):
     """A device that a plan overwrites. C(asked) is what for, such as C(create the array data). C(table_only): of a disk only
     the partition table and free room are written, so that its partitions, and what stands on them, stay."""
 
@@ -50,8 +48,7 @@ class Target:
     table_only: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Removal:
+class Removal(t.NamedTuple):
     """What a plan removes: its devices (none when it is not active) and the devices it lies on.
 
     C(takes_down) is False for what is only content of a device, as a file system. C(empty) is set when that is known,
@@ -68,8 +65,7 @@ class Removal:
     keeps: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Request:
+class Request(t.NamedTuple):
     """All that a plan asks of existing devices."""
 
     targets: tuple[Target, ...] = ()

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode
@@ -39,7 +38,7 @@ def request_of(plan: Plan, facts: HostFacts) -> Request:
             removals.append(_removal(facts, container_key(name), step.summary))
         for name in step.stops:
             stopped = _removal(facts, container_key(name), step.summary)
-            removals.append(dataclasses.replace(stopped, keeps=True))
+            removals.append(stopped._replace(keeps=True))
     return Request(tuple(targets.values()), tuple(removals))
 
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode, Signature
@@ -46,8 +45,7 @@ _SHORT = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Refusal:
+class Refusal(t.NamedTuple):
     """One sentence, and the disks that would have to be listed to lift it (none: nothing lifts it)."""
 
     sentence: str

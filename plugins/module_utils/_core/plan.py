@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 import typing as t
 
@@ -21,8 +20,7 @@ if t.TYPE_CHECKING:
 __all__ = ["Plan", "Step", "apply_plan"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Step:
+class Step(t.NamedTuple):
     """One command.
 
     C(writes) are the block devices whose present content the command overwrites: the guard looks at each before
@@ -53,8 +51,7 @@ class Step:
         return text if self.stdin is None else f"{text} <<< {shlex.quote(self.stdin.strip())}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Plan:
+class Plan(t.NamedTuple):
     """Steps, and the managed fields before and after. C(predicted) is the state after the steps.
 
     C(pending) are warnings that may no longer be true when the system has ended what it is doing. C(more): further steps
@@ -62,8 +59,8 @@ class Plan:
     """
 
     steps: tuple[Step, ...] = ()
-    before: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
-    after: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
+    before: t.Mapping[str, t.Any] = {}
+    after: t.Mapping[str, t.Any] = {}
     warnings: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
     more: bool = False

@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import struct
+import typing as t
 
 __all__ = ["AtaIdentity", "parse_ata_information_page"]
 
@@ -18,8 +18,7 @@ _SOLID_STATE = 1
 _RPM_RANGE = range(0x0401, 0xFFFF)
 
 
-@dataclasses.dataclass(frozen=True)
-class AtaIdentity:
+class AtaIdentity(t.NamedTuple):
     """Fields of IDENTIFY DEVICE. C(rotation_rate_rpm) is 0 for a solid-state disk, None when not reported."""
 
     model: str | None

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 
@@ -38,8 +37,7 @@ def normalise_wwn(text: str | None) -> str | None:
     return match.group(1).replace("-", "") if match else None
 
 
-@dataclasses.dataclass(frozen=True)
-class DiskIdentity:
+class DiskIdentity(t.NamedTuple):
     """One disk at the bottom of the block tree. None: not known. Sizes in bytes.
 
     C(device_kind) is physical_disk, virtual_disk, lun, raid_volume, loop, or unknown (never usable).
@@ -111,7 +109,7 @@ class DiskIdentity:
 
     def record(self) -> dict[str, t.Any]:
         """As a module returns it."""
-        values = dataclasses.asdict(self)
+        values = self._asdict()
         values.pop("devno")
         return {
             **values,

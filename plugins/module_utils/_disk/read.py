@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import os
 import re
 import typing as t
@@ -64,7 +63,7 @@ def read_disk(node: BlockNode, by_path: tuple[str, ...] = ()) -> DiskIdentity:
         io_scheduler=_scheduler(read_text(os.path.join(node.sysfs_path, "queue/scheduler"))),
         **fields,
     )
-    return dataclasses.replace(disk, identity_confidence=_confidence(disk))
+    return disk._replace(identity_confidence=_confidence(disk))
 
 
 def mark_duplicates(disks: t.Sequence[DiskIdentity]) -> list[DiskIdentity]:
@@ -79,9 +78,7 @@ def mark_duplicates(disks: t.Sequence[DiskIdentity]) -> list[DiskIdentity]:
         same_serial = disk.serial_number is not None and len(holders[_serial_key(disk)]) > 1
         confidence = "low" if same_wwn or same_serial else disk.identity_confidence
         marked.append(
-            dataclasses.replace(
-                disk, duplicate_serial=same_serial, duplicate_wwn=same_wwn, identity_confidence=confidence
-            )
+            disk._replace(duplicate_serial=same_serial, duplicate_wwn=same_wwn, identity_confidence=confidence)
         )
     return marked
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 
@@ -37,8 +36,7 @@ DEFAULT_REGION_BYTES = 2 * 1024 * 1024
 _RAID_SUPERBLOCKS_BYTES = 2 * 4096
 
 
-@dataclasses.dataclass(frozen=True)
-class _Traits:
+class _Traits(t.NamedTuple):
     striped: bool = False
     mirrored: bool = False
     parity: int = 0
@@ -79,8 +77,7 @@ def canonical_type(name: str) -> str:
     return _VARIANTS.get(name, (name,))[0]
 
 
-@dataclasses.dataclass(frozen=True)
-class LvLayout:
+class LvLayout(t.NamedTuple):
     """Shape of an LV in LVM's own counts: C(stripes) carry data, without parity; C(mirrors) are additional copies.
 
     C(log_extents) of None is what the type has; a mirror with its log in memory has 0.
@@ -119,8 +116,7 @@ class LvLayout:
         return None
 
 
-@dataclasses.dataclass(frozen=True)
-class ExtentRequest:
+class ExtentRequest(t.NamedTuple):
     """An asked size: C(kind) is bytes, extents, or a percentage of C(vg), C(free) or C(pvs)."""
 
     kind: str
@@ -137,8 +133,7 @@ class ExtentRequest:
         return ("-l", f"{self.amount}%{self.kind.upper()}" if self.is_percent else str(self.amount))
 
 
-@dataclasses.dataclass(frozen=True)
-class FreeSpace:
+class FreeSpace(t.NamedTuple):
     """What an LV can take: free extents of each PV it may use, extents of those PVs and of the VG, the VG's free."""
 
     free_per_pv: tuple[int, ...]

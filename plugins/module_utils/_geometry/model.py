@@ -7,13 +7,12 @@
 
 from __future__ import annotations
 
-import dataclasses
+import typing as t
 
 __all__ = ["DeviceGeometry", "Stripe"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Stripe:
+class Stripe(t.NamedTuple):
     """How a device spreads its bytes: C(unit_bytes) on one disk (su), then the next, C(width_units) of them (sw)."""
 
     unit_bytes: int
@@ -24,8 +23,7 @@ class Stripe:
         return self.unit_bytes * self.width_units
 
 
-@dataclasses.dataclass(frozen=True)
-class DeviceGeometry:
+class DeviceGeometry(t.NamedTuple):
     """A block device as the layer above sees it.
 
     C(stripe) is the full stripe derived by composition (None: nothing to align to). C(offset_bytes) is where byte 0 of

@@ -11,7 +11,6 @@ bytes, and r * S to each. Its full stripes begin where the place on each device 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import typing as t
 
@@ -20,8 +19,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model 
 __all__ = ["Beginning", "Piece", "beginning_of"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Piece:
+class Piece(t.NamedTuple):
     """One area of a segment. C(start_bytes): where the segment begins on the mapped device; C(place_bytes): where the area
     begins on the device below, counted from a full stripe of that device, whose stripe is C(below)."""
 
@@ -30,8 +28,7 @@ class Piece:
     below: Stripe
 
 
-@dataclasses.dataclass(frozen=True)
-class Beginning:
+class Beginning(t.NamedTuple):
     """Where byte 0 lies behind a full stripe, in bytes of the mapped device; 0 is aligned.
 
     C(alike) is False where its pieces lie differently, so that no one distance holds for all of it. C(reachable) is False where

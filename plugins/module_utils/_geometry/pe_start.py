@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 if t.TYPE_CHECKING:
@@ -37,8 +36,7 @@ PAGE_BYTES = 4096
 _DEFAULT_METADATA_BYTES = {4096: 1020 * KIB, 8192: 1016 * KIB, 65536: 960 * KIB}
 
 
-@dataclasses.dataclass(frozen=True)
-class DeviceTopology:
+class DeviceTopology(t.NamedTuple):
     """What a device tells LVM of itself (sysfs); 0 where it tells nothing. C(md_stripe_bytes): md's full stripe."""
 
     md_stripe_bytes: int = 0
@@ -47,8 +45,7 @@ class DeviceTopology:
     alignment_offset_bytes: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
-class PeRequest:
+class PeRequest(t.NamedTuple):
     """What pvcreate was asked for; None: not asked. C(metadata_bytes) is a floor, as in LVM."""
 
     metadata_bytes: int | None = None
@@ -59,8 +56,7 @@ class PeRequest:
     page_bytes: int = PAGE_BYTES
 
 
-@dataclasses.dataclass(frozen=True)
-class PvPlacement:
+class PvPlacement(t.NamedTuple):
     """Where the areas of a PV lie, in bytes from the start of the device."""
 
     metadata_bytes: int

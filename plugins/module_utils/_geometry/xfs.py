@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
@@ -30,8 +30,7 @@ _LOG_UNIT_LIMIT = 256 * 1024
 _LOG_UNIT_CUT = 32 * 1024
 
 
-@dataclasses.dataclass(frozen=True)
-class XfsStripe:
+class XfsStripe(t.NamedTuple):
     """su in bytes and sw in units for mkfs.xfs; both 0 mean no stripe geometry. C(log_unit_bytes) 0: none."""
 
     su_bytes: int = 0

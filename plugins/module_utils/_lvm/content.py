@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import struct
+import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import ParseError
 
@@ -24,8 +24,7 @@ _EXT_LEAST_DATA_BLOCKS = 50
 _XFS_LEAST_GROUP_BLOCKS = 64
 
 
-@dataclasses.dataclass(frozen=True)
-class LvContent:
+class LvContent(t.NamedTuple):
     """What lies on an LV. C(kinds) are all signatures, none: empty or unrecognised data.
 
     C(mounted_at) are mount points that this process sees. C(fs_bytes) is the size of the file system, C(block_bytes) its

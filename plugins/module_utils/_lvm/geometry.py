@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 import typing as t
@@ -118,7 +117,7 @@ def physical_lv(state: LvmState, lv: LvState) -> LvState:
     log = f"{lv.name}_mlog"
     kind = ("disk" if any(part.name == log for part in hidden) else "core") if lv.type == "mirror" else None
     runs = [*_runs(lv, None), *(run for part in hidden for run in _runs(part, part.name))]
-    return dataclasses.replace(lv, segments=segments, runs=tuple(runs), mirrorlog=kind)
+    return lv._replace(segments=segments, runs=tuple(runs), mirrorlog=kind)
 
 
 def _is_part(part: str, name: str) -> bool:
@@ -143,8 +142,7 @@ def _cut(state: LvmState, vg: str, segment: LvSegment) -> t.Iterator[LvSegment]:
     ends = {end for pieces in images for end in itertools.accumulate(count for count, _unused in pieces)}
     begin = 0
     for end in sorted(ends or {rows}):
-        yield dataclasses.replace(
-            segment,
+        yield segment._replace(
             start_extent=segment.start_extent + begin * stripes,
             extents=(end - begin) * stripes,
             areas=tuple(_area_at(pieces, begin) for pieces in images),
@@ -162,7 +160,7 @@ def _pieces_on_pvs(
         skip = max(area.start_extent - segment.start_extent, 0)
         count = min(area.start_extent + rows, segment.start_extent + segment.extents) - segment.start_extent - skip
         if count > 0 and segment.areas:
-            inner = dataclasses.replace(segment.areas[0], start_extent=segment.areas[0].start_extent + skip)
+            inner = segment.areas[0]._replace(start_extent=segment.areas[0].start_extent + skip)
             found += _pieces_on_pvs(state, vg, inner, count, depth - 1)
     return found if sum(count for count, _unused in found) == rows else [(rows, area)]
 
@@ -172,7 +170,7 @@ def _area_at(pieces: t.Sequence[tuple[int, SegmentArea]], row: int) -> SegmentAr
     begin = 0
     for count, area in pieces:
         if row < begin + count:
-            return dataclasses.replace(area, start_extent=area.start_extent + row - begin)
+            return area._replace(start_extent=area.start_extent + row - begin)
         begin += count
     return pieces[-1][1]
 

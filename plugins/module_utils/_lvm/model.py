@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import ExtentRequest
@@ -32,8 +32,7 @@ AUTO = "auto"
 UNKNOWN_DEVICE = "[unknown]"
 
 
-@dataclasses.dataclass(frozen=True)
-class PvState:
+class PvState(t.NamedTuple):
     """A physical volume. C(path) is the kernel's name of the device, C(names) what LVM calls it.
 
     C(free_ranges) are (first extent, extents) that no LV uses. C(size_bytes) and counts are None where only planned on
@@ -61,8 +60,7 @@ class PvState:
     label_sector: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class VgState:
+class VgState(t.NamedTuple):
     """A volume group. C(pv_paths) are kernel names; C(assumed): it exists only in the plan of another task."""
 
     name: str
@@ -91,8 +89,7 @@ class VgState:
         return None
 
 
-@dataclasses.dataclass(frozen=True)
-class SegmentArea:
+class SegmentArea(t.NamedTuple):
     """Where one stripe or image of a segment lies: on a PV, or on a hidden LV of a raid or mirror."""
 
     start_extent: int
@@ -100,8 +97,7 @@ class SegmentArea:
     lv_name: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class LvSegment:
+class LvSegment(t.NamedTuple):
     """A run of logical extents with one mapping. C(stripes) counts areas, C(data_stripes) those that carry data."""
 
     type: str
@@ -115,8 +111,7 @@ class LvSegment:
     areas: tuple[SegmentArea, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class PvRun:
+class PvRun(t.NamedTuple):
     """Extents of one PV that belong to an LV; C(part) is the hidden LV through which, as C(data_rimage_0), or None."""
 
     pv_path: str
@@ -125,8 +120,7 @@ class PvRun:
     part: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class LvState:
+class LvState(t.NamedTuple):
     """A logical volume. C(readahead) is C(auto) or bytes; C(hidden) LVs are parts of others.
 
     C(runs) is all that it takes of the PVs, also through hidden LVs; C(roles) are LVM's own words. C(synced) is False for a
@@ -184,8 +178,7 @@ class LvState:
         return first.stripes // max(first.data_stripes, 1) - 1
 
 
-@dataclasses.dataclass(frozen=True)
-class LvmState:
+class LvmState(t.NamedTuple):
     """All of LVM on a host. Look-ups are by device (kernel name) and by name; a name that is there twice is refused."""
 
     pvs: tuple[PvState, ...] = ()
@@ -215,8 +208,7 @@ class LvmState:
         return tuple(lv for lv in self.lvs if lv.vg == vg)
 
 
-@dataclasses.dataclass(frozen=True)
-class PvWanted:
+class PvWanted(t.NamedTuple):
     """A PV to be there. C(alignment) is bytes or C(auto); C(metadata_bytes) and C(bootloader_bytes) are floors.
 
     C(resize): it grows with its device. C(move_data): on removal its extents go to other PVs of its group.
@@ -236,8 +228,7 @@ class PvWanted:
     move_data: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class VgWanted:
+class VgWanted(t.NamedTuple):
     """A VG to be there; PVs beyond C(pv_paths) are left in it. C(tags) is the whole set.
 
     C(remove_extra): PVs beyond C(pv_paths) leave it, C(move_data) after their extents went to others. C(remove_missing): PVs
@@ -253,8 +244,7 @@ class VgWanted:
     remove_missing: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class LvWanted:
+class LvWanted(t.NamedTuple):
     """An LV to be there. C(pv_paths) is where it may lie; C(readahead) is C(auto), or bytes.
 
     C(resizefs): the file system follows the size. C(shrink), C(repair) and C(leave_paths) (PVs that it must no longer use) allow

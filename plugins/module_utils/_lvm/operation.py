@@ -7,12 +7,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.command import without_devices_file
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.content import LvContent
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import LvmState
 
 __all__ = ["LvmRead", "Params", "assumption", "keeping_others_seen", "predicting", "sorted_once"]
@@ -21,17 +21,18 @@ Params = t.Mapping[str, t.Any]
 _MAKERS = (("pvcreate",), ("vgcreate",))
 
 
-@dataclasses.dataclass(frozen=True)
-class LvmRead:
+class LvmRead(t.NamedTuple):
     """LVM, and the devices below that the plan needs, by kernel name. C(check_mode): planned parents may be missing.
 
-    C(devices_file): the host has a list of the devices that LVM looks at.
+    C(devices_file): the host has a list of the devices that LVM looks at. C(content): what lies on the LV, where a change of
+    size must know it.
     """
 
     lvm: LvmState
     below: t.Mapping[str, DeviceGeometry]
     check_mode: bool = False
     devices_file: bool = True
+    content: LvContent | None = None
 
 
 def sorted_once(values: t.Sequence[str] | None) -> tuple[str, ...] | None:
@@ -40,9 +41,7 @@ def sorted_once(values: t.Sequence[str] | None) -> tuple[str, ...] | None:
 
 def predicting(plan: Plan, state: LvmRead, **changes: t.Any) -> Plan:
     """The plan with the whole of LVM as it will be."""
-    return dataclasses.replace(
-        plan, predicted=dataclasses.replace(state, lvm=dataclasses.replace(state.lvm, **changes))
-    )
+    return plan._replace(predicted=state._replace(lvm=state.lvm._replace(**changes)))
 
 
 def assumption(plan: Plan, parent: str) -> Plan:
@@ -50,7 +49,7 @@ def assumption(plan: Plan, parent: str) -> Plan:
     if not plan.assumed_parent or not parent:
         return plan
     sentence = f"{parent} does not exist yet as needed here; it is taken as made by an earlier task of this play"
-    return dataclasses.replace(plan, warnings=(*plan.warnings, sentence))
+    return plan._replace(warnings=(*plan.warnings, sentence))
 
 
 def keeping_others_seen(plan: Plan, state: LvmRead, paths: t.Sequence[str]) -> Plan:
@@ -63,7 +62,7 @@ def keeping_others_seen(plan: Plan, state: LvmRead, paths: t.Sequence[str]) -> P
     if state.devices_file or state.lvm.vgs or not others:
         return plan
     steps = tuple(
-        dataclasses.replace(step, argv=without_devices_file(step.argv)) if step.argv[1:2] in _MAKERS else step
+        step._replace(argv=without_devices_file(step.argv)) if step.argv[1:2] in _MAKERS else step
         for step in plan.steps
     )
-    return dataclasses.replace(plan, steps=steps)
+    return plan._replace(steps=steps)

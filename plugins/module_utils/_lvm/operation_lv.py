@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 import typing as t
 
@@ -19,7 +18,6 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.plan impor
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import parse_optional_size, parse_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import ExtentRequest, parse_extents
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.content import LvContent
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import physical_lv
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
     AUTO,
@@ -46,13 +44,6 @@ __all__ = ["LvOperation", "lv_operation", "lv_wanted"]
 
 _LONGEST_PAUSE_SECONDS = 5.0
 _WHOLE_PERCENT = 100.0
-
-
-@dataclasses.dataclass(frozen=True)
-class LvRead(LvmRead):
-    """LVM, the devices below, and what lies on the LV where a change of size must know it."""
-
-    content: LvContent | None = None
 
 
 def lv_wanted(params: Params) -> LvWanted:
@@ -109,7 +100,7 @@ class LvOperation:
     def __init__(self, wanted: LvWanted, present: bool, wait_seconds: int | None = None) -> None:
         self.wanted, self.present, self.wait_seconds = wanted, present, wait_seconds
 
-    def read(self, runner: Runner) -> LvRead:
+    def read(self, runner: Runner) -> LvmRead:
         lvm, wanted = read_lvm(runner), self.wanted
         below: dict[str, DeviceGeometry] = {}
         content = None
@@ -120,10 +111,10 @@ class LvOperation:
             found = lvm.lv(wanted.vg, wanted.name)
             if found is not None and found.active and (wanted.resizefs or wanted.shrink):
                 content = read_content(runner, found.path)
-        return LvRead(lvm, below, runner.check_mode, content=content)
+        return LvmRead(lvm, below, runner.check_mode, content=content)
 
-    def plan(self, state: LvRead) -> Plan:
-        """The plan; its prediction is an LvRead."""
+    def plan(self, state: LvmRead) -> Plan:
+        """The plan; its prediction is an LvmRead."""
         wanted, lvm = self.wanted, state.lvm
         vg, found = lvm.vg(wanted.vg), _physical(lvm, wanted)
         others = tuple(lv for lv in lvm.lvs if (lv.vg, lv.name) != (wanted.vg, wanted.name))
@@ -135,14 +126,14 @@ class LvOperation:
         plan = predicting(plan, state, lvs=(*others, t.cast("LvState", plan.predicted)))
         return assumption(plan, "" if vg else f"the volume group {wanted.vg}")
 
-    def result(self, state: LvRead) -> dict[str, t.Any]:
+    def result(self, state: LvmRead) -> dict[str, t.Any]:
         lv = _physical(state.lvm, self.wanted)
         if lv is None:
             return {"lv": None}
         vg = state.lvm.vg(self.wanted.vg)
         return {"lv": shown_lv(lv, vg, state.lvm.pvs_of(self.wanted.vg), state.below)}
 
-    def wait(self, runner: Runner, state: LvRead) -> LvRead | None:
+    def wait(self, runner: Runner, state: LvmRead) -> LvmRead | None:
         """Until the copies or the parity of the LV are in step; None where there was nothing to wait for."""
         if self.wait_seconds is None or not self.present or not _out_of_step(state.lvm, self.wanted):
             return None
@@ -153,7 +144,7 @@ class LvOperation:
                 raise VerifyFailed(_timeout_sentence(state.lvm, self.wanted, self.wait_seconds))
             time.sleep(min(pause, left))
             pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
-            state = dataclasses.replace(state, lvm=read_lvm(runner))
+            state = state._replace(lvm=read_lvm(runner))
             if not _out_of_step(state.lvm, self.wanted):
                 return self.read(runner)
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.geometry_read import read_device_geometry
@@ -69,11 +68,11 @@ class VgOperation:
             plan = plan_vg_absent(found, self.wanted.remove_missing)
             return predicting(plan, state, vgs=tuple(vg for vg in state.lvm.vgs if vg.name != self.wanted.name))
         pvs, planned = _with_planned_pvs(state, self.wanted.pv_paths)
-        plan = plan_vg(found, self.wanted, pvs, state.below, dataclasses.replace(state.lvm, pvs=pvs))
+        plan = plan_vg(found, self.wanted, pvs, state.below, state.lvm._replace(pvs=pvs))
         plan = keeping_others_seen(plan, state, self.wanted.pv_paths)
         vg = t.cast(VgState, plan.predicted)
         others = tuple(other for other in state.lvm.vgs if other.name != vg.name)
-        plan = dataclasses.replace(plan, assumed_parent=plan.assumed_parent or bool(planned))
+        plan = plan._replace(assumed_parent=plan.assumed_parent or bool(planned))
         plan = predicting(plan, state, vgs=(*others, vg), pvs=members_after(pvs, vg))
         return assumption(plan, ", ".join(planned))
 

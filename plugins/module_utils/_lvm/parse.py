@@ -93,8 +93,8 @@ def parse_system_id(text: str) -> str | None:
 
 def with_own_system_id(state: LvmState, own: str | None) -> LvmState:
     """The state with the VGs of the host's own system ID no longer foreign."""
-    vgs = tuple(dataclasses.replace(vg, foreign=vg.system_id not in (None, own)) for vg in state.vgs)
-    return dataclasses.replace(state, vgs=vgs)
+    vgs = tuple(vg._replace(foreign=vg.system_id not in (None, own)) for vg in state.vgs)
+    return state._replace(vgs=vgs)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -92,14 +91,14 @@ def vg_after_lv(vg: VgState, pvs: t.Sequence[PvState], lv: LvState) -> tuple[VgS
                 used[area.pv_path] = max(used.get(area.pv_path, 0), area.start_extent + per_area)
     after = tuple(_taken(pv, used.get(pv.path, 0)) for pv in pvs)
     free = None if vg.free_extents is None else sum(free_extents_of(pv) for pv in after)
-    return dataclasses.replace(vg, free_extents=free, lv_names=tuple(sorted({*vg.lv_names, lv.name}))), after
+    return vg._replace(free_extents=free, lv_names=tuple(sorted({*vg.lv_names, lv.name}))), after
 
 
 def _taken(pv: PvState, end: int) -> PvState:
     ranges = [(max(start, end), start + count - max(start, end)) for start, count in pv.free_ranges]
     kept = tuple((start, count) for start, count in ranges if count > 0)
-    return dataclasses.replace(
-        pv, free_ranges=kept, allocated_extents=(pv.extent_count or 0) - sum(count for _unused, count in kept)
+    return pv._replace(
+        free_ranges=kept, allocated_extents=(pv.extent_count or 0) - sum(count for _unused, count in kept)
     )
 
 
@@ -126,7 +125,7 @@ def _update(
     steps += [*sized, *setting_steps(state, after, name)]
     if repair.steps or steps:
         # A repair is what a group with missing devices needs; anything else waits until it is whole.
-        group = repair.vg if steps else dataclasses.replace(vg, missing_pv_count=0)
+        group = repair.vg if steps else vg._replace(missing_pv_count=0)
         check_usable(group, f"change the logical volume {name}")
     steps = [*repair.steps, *steps]
     if not wanted.repair:
@@ -141,8 +140,7 @@ def _update(
 
 def _after(state: LvState, wanted: LvWanted, vg: VgState, extents: int) -> LvState:
     gone = {*wanted.leave_paths, *((UNKNOWN_DEVICE,) if wanted.repair else ())}
-    return dataclasses.replace(
-        state,
+    return state._replace(
         extents=extents,
         size_bytes=extents * vg.extent_bytes,
         readahead=state.readahead if wanted.readahead is None else wanted.readahead,
@@ -160,8 +158,7 @@ def _converted(state: LvState, wanted: LvWanted) -> tuple[t.Any, ...]:
     """The segments with other numbers of copies and another region size."""
     copies = None if wanted.mirrors is None or wanted.mirrors == state.mirrors else wanted.mirrors + 1
     return tuple(
-        dataclasses.replace(
-            segment,
+        segment._replace(
             stripes=copies * segment.data_stripes if copies else segment.stripes,
             data_copies=copies or segment.data_copies,
             region_bytes=wanted.region_bytes or segment.region_bytes,

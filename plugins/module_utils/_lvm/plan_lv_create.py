@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -153,8 +152,8 @@ def _create_assumed(wanted: LvWanted, vg: VgState, layout: LvLayout) -> Plan:
     """An LV in a group that exists only in the plan of another task: its size is not known yet."""
     size = t.cast(ExtentRequest, wanted.size)
     stripe_bytes = _stripe_bytes(wanted, vg, layout)
-    predicted = dataclasses.replace(
-        _predict(wanted, vg, layout, extents=0, stripe_bytes=stripe_bytes, segments=()), size_bytes=None, extents=None
+    predicted = _predict(wanted, vg, layout, extents=0, stripe_bytes=stripe_bytes, segments=())._replace(
+        size_bytes=None, extents=None
     )
     arguments = (*_shape_arguments(layout, stripe_bytes, wanted), *size.lvm_arguments(), *_rest_arguments(wanted, vg))
     step = Step(
@@ -231,8 +230,7 @@ def _predict(
     segments: tuple[LvSegment, ...],
 ) -> LvState:
     shaped = tuple(
-        dataclasses.replace(segment, stripe_bytes=stripe_bytes, region_bytes=wanted.region_bytes or 0)
-        for segment in segments
+        segment._replace(stripe_bytes=stripe_bytes, region_bytes=wanted.region_bytes or 0) for segment in segments
     )
     return LvState(
         vg=vg.name,

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -30,8 +29,7 @@ _REDUNDANT = ("raid1", "raid4", "raid5", "raid6", "raid10", "mirror")
 _MOVE_SECONDS = 24 * 3600.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Repair:
+class Repair(t.NamedTuple):
     """Steps of a repair, and the group after them."""
 
     steps: tuple[Step, ...]
@@ -71,7 +69,7 @@ def repair_steps(state: LvState, wanted: LvWanted, vg: VgState, pvs: t.Sequence[
         )
     if vg.missing_pv_count and not others_lost:
         steps.append(Step(lvm_argv("vgreduce", "--removemissing", vg.name), f"take missing devices out of {vg.name}"))
-        vg = dataclasses.replace(vg, missing_pv_count=0)
+        vg = vg._replace(missing_pv_count=0)
     return Repair(tuple(steps), vg)
 
 

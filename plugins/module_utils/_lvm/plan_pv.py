@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -58,7 +57,7 @@ def plan_pv(
             "and it is in none; add it to one first (lvm_vg), then set them"
         )
     sentence = f"{state.path} is in no volume group yet; one is taken as made by an earlier task of this play"
-    return dataclasses.replace(plan, assumed_parent=True, warnings=(*plan.warnings, sentence))
+    return plan._replace(assumed_parent=True, warnings=(*plan.warnings, sentence))
 
 
 def _needs_group(state: PvState, wanted: PvWanted) -> bool:

@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
@@ -33,8 +31,7 @@ def change_pv(state: PvState, wanted: PvWanted, below: DeviceGeometry, vg: VgSta
     )
     if steps:
         _check_group(state, vg)
-    after = dataclasses.replace(
-        resized,
+    after = resized._replace(
         tags=tuple(wanted.tags or ()) if tagged else state.tags,
         allocatable=bool(wanted.allocatable) if opened else state.allocatable,
     )
@@ -89,7 +86,7 @@ def _resized(state: PvState, wanted: PvWanted, vg: VgState | None) -> tuple[PvSt
     step = Step(lvm_argv("pvresize", state.path), f"make the physical volume {state.path} as large as its device")
     if vg is None:
         same = state.size_bytes == device
-        return (state, ()) if same else (dataclasses.replace(state, size_bytes=device), (step,))
+        return (state, ()) if same else (state._replace(size_bytes=device), (step,))
     count = extents_on(state, vg.extent_bytes)
     if count is None or count == state.extent_count:
         return state, ()
@@ -101,7 +98,7 @@ def _resized(state: PvState, wanted: PvWanted, vg: VgState | None) -> tuple[PvSt
             "as it was, or move these extents away first (pvmove)"
         )
     free = _free_up_to(state, count)
-    after = dataclasses.replace(state, extent_count=count, size_bytes=count * vg.extent_bytes, free_ranges=free)
+    after = state._replace(extent_count=count, size_bytes=count * vg.extent_bytes, free_ranges=free)
     return after, (step,)
 
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -134,8 +133,7 @@ def _tail_bytes(state: PvState) -> int:
 def joined(state: PvState, vg_name: str, extent_bytes: int) -> PvState:
     """The PV once it is in a VG: what is left of it after whole extents is nobody's."""
     count = extents_on(state, extent_bytes)
-    return dataclasses.replace(
-        state,
+    return state._replace(
         vg_name=vg_name,
         extent_count=count,
         allocated_extents=0,

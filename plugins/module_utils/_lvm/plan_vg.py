@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -107,15 +106,14 @@ def combined_create(
     summary = f"make {', '.join(paths)} LVM physical volumes with data at {format_size(pvs[0].pe_start_bytes)}, and "
     steps = (
         Step(("wipefs", "-a", *paths), f"wipe old signatures from {', '.join(paths)}", paths, retries=WIPE_RETRIES),
-        dataclasses.replace(
-            plan.steps[0],
+        plan.steps[0]._replace(
             argv=(*head, *placement_arguments(requests.pop()), *rest),
             summary=summary + plan.steps[0].summary,
             writes=paths,
         ),
     )
     warnings = [text for pv in pvs for text in [alignment_warning(pv, below[pv.path])] if text]
-    return dataclasses.replace(plan, steps=steps, warnings=(*warnings, *plan.warnings))
+    return plan._replace(steps=steps, warnings=(*warnings, *plan.warnings))
 
 
 def members_after(pvs: t.Sequence[PvState], vg: VgState) -> tuple[PvState, ...]:
@@ -127,7 +125,7 @@ def _member_after(pv: PvState, vg: VgState) -> PvState:
     if pv.vg_name is None and pv.path in vg.pv_paths:
         return joined(pv, vg.name, vg.extent_bytes)
     if pv.vg_name == vg.name and pv.path not in vg.pv_paths:
-        return dataclasses.replace(pv, vg_name=None, extent_count=0, allocated_extents=0, free_ranges=())
+        return pv._replace(vg_name=None, extent_count=0, allocated_extents=0, free_ranges=())
     return pv
 
 

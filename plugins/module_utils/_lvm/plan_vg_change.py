@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import DriftFound, PlanRefused
@@ -76,15 +75,14 @@ def _leave_steps(
     if not extra:
         return ()
     new = {pv.path for pv in joining}
-    after = dataclasses.replace(lvm, pvs=(*(pv for pv in lvm.pvs if pv.path not in new), *joining))
+    after = lvm._replace(pvs=(*(pv for pv in lvm.pvs if pv.path not in new), *joining))
     return leave_steps(after, state, extra, wanted.move_data)
 
 
 def _predicted(state: VgState, wanted: VgWanted, joining: t.Sequence[PvState], leaving: t.Sequence[PvState]) -> VgState:
     gone = {pv.path for pv in leaving}
     change = [pv.extent_count for pv in joining] + [-(pv.extent_count or 0) for pv in leaving]
-    return dataclasses.replace(
-        state,
+    return state._replace(
         pv_paths=tuple(sorted({*(path for path in state.pv_paths if path not in gone), *(pv.path for pv in joining)})),
         extent_count=_plus(state.extent_count, change),
         free_extents=_plus(state.free_extents, change),

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import typing as t
 
@@ -62,5 +61,5 @@ def with_label_sector(state: LvmState, path: str) -> LvmState:
             sector = find_label_sector(stream.read(LABEL_AREA_BYTES))
     except OSError:
         return state
-    pvs = tuple(dataclasses.replace(pv, label_sector=sector) if pv.path == path else pv for pv in state.pvs)
-    return dataclasses.replace(state, pvs=pvs)
+    pvs = tuple(pv._replace(label_sector=sector) if pv.path == path else pv for pv in state.pvs)
+    return state._replace(pvs=pvs)

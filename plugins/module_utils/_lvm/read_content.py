@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import typing as t
 
@@ -39,8 +38,7 @@ def read_content(runner: Runner, path: str) -> LvContent | None:
         return None
     kinds = tuple(signature.type for signature in read_signatures(runner, [device])[device])
     mounts = [mount for mount in read_mounts() if mount.devno == devno]
-    return dataclasses.replace(
-        _file_system(runner, device, kinds),
+    return _file_system(runner, device, kinds)._replace(
         mounted_at=tuple(dict.fromkeys(mount.mount_point for mount in mounts if mount.namespace_of is None)),
         mounted_elsewhere=any(mount.namespace_of is not None for mount in mounts),
     )

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Step
@@ -16,8 +15,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.model import
 __all__ = ["Draft"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Draft:
+class Draft(t.NamedTuple):
     """C(notes) are sentences for the person, C(pending) those that time may undo. C(path) is the device to give commands.
 
     C(reshapes): a step begins a reshape, beside which little else can be done. C(more): what is left can only be planned when
@@ -34,17 +32,16 @@ class Draft:
 
     def then(self, *steps: Step, **changes: t.Any) -> Draft:
         """With more steps, after which these fields of the array are others."""
-        return dataclasses.replace(
-            self,
+        return self._replace(
             steps=(*self.steps, *steps),
-            after=dataclasses.replace(self.after, **changes) if changes else self.after,
+            after=self.after._replace(**changes) if changes else self.after,
         )
 
     def noted(self, *notes: str) -> Draft:
-        return dataclasses.replace(self, notes=(*self.notes, *notes))
+        return self._replace(notes=(*self.notes, *notes))
 
     def waiting(self, *notes: str) -> Draft:
-        return dataclasses.replace(self, pending=(*self.pending, *notes))
+        return self._replace(pending=(*self.pending, *notes))
 
     def with_member(self, member: MdMember) -> Draft:
         """The array with this device added, or changed where it is there already."""

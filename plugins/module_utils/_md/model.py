@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 
@@ -35,8 +34,7 @@ def format_md_uuid(text: str) -> str:
     return ":".join(digits[start : start + 8] for start in range(0, 32, 8))
 
 
-@dataclasses.dataclass(frozen=True)
-class MdWanted:
+class MdWanted(t.NamedTuple):
     """The wish. None: of an existing array not managed, at creation the documented default.
 
     C(members), C(spares), C(journal) and C(write_mostly) are paths as given; C(size_bytes) is what each member
@@ -70,8 +68,7 @@ class MdWanted:
     update_initramfs: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class MdMember:
+class MdMember(t.NamedTuple):
     """A device of an array. C(slot) is its place, None for a spare; C(state) the kernel's words, or C(missing)."""
 
     path: str
@@ -108,8 +105,7 @@ class MdMember:
         return self.state != "missing"
 
 
-@dataclasses.dataclass(frozen=True)
-class MdState:
+class MdState(t.NamedTuple):
     """An array. C(path) is the name for commands and people; C(kernel_name) is empty where it is not assembled.
 
     C(active) is false for an array that is assembled but not running, and for one that is only superblocks on its
@@ -189,8 +185,7 @@ class MdState:
         return tuple(member.path for member in self.members if member.present)
 
 
-@dataclasses.dataclass(frozen=True)
-class MdSuperblock:
+class MdSuperblock(t.NamedTuple):
     """What one device says of the array it is (or was) a member of. C(slot) None: a spare."""
 
     path: str
@@ -211,8 +206,7 @@ class MdSuperblock:
     is_journal: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class MdNamed:
+class MdNamed(t.NamedTuple):
     """What a wish names beside members and spares, by the kernel's paths, and what the devices carry.
 
     C(superblocks) are those on devices that are not part of a running array.
@@ -229,8 +223,7 @@ class MdNamed:
 NO_NAMED = MdNamed()
 
 
-@dataclasses.dataclass(frozen=True)
-class MdConfig:
+class MdConfig(t.NamedTuple):
     """mdadm's configuration file and the initial ramdisk. C(text) None: there is no file yet.
 
     C(initramfs_argv) is the command that makes the ramdisk anew, None where there is no such program;
@@ -243,8 +236,7 @@ class MdConfig:
     initramfs_stale: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class MdReading:
+class MdReading(t.NamedTuple):
     """All that a plan for one array needs of the host.
 
     C(others) are arrays, assembled or not, that hold a device of the wish but are not the array meant.
@@ -267,4 +259,4 @@ class MdReading:
 
     def as_predicted(self, array: MdState | None) -> t.Any:
         """The reading after the plan's steps."""
-        return dataclasses.replace(self, array=array, others=(), pieces=(), superblocks=())
+        return self._replace(array=array, others=(), pieces=(), superblocks=())

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 import uuid as uuidlib
 
@@ -118,7 +117,7 @@ class MdOperation:
         """The plan; its prediction is an MdReading."""
         plan = self._plan(state)
         predicted = state.as_predicted(None if self.state == "absent" else plan.predicted or state.array)
-        return dataclasses.replace(plan, predicted=predicted)
+        return plan._replace(predicted=predicted)
 
     def _plan(self, state: MdReading) -> Plan:
         array, wanted = state.array, self.wanted
@@ -131,7 +130,7 @@ class MdOperation:
         if state.personality_problem:
             raise PlanRefused(state.personality_problem)
         if array is None or self._half_made(state):
-            wanted = dataclasses.replace(wanted, uuid=wanted.uuid or self._fresh_uuid)
+            wanted = wanted._replace(uuid=wanted.uuid or self._fresh_uuid)
         return plan_md(
             array,
             wanted,

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 
@@ -195,7 +194,7 @@ def array_from_sysfs(
         optimal_io_bytes=_int(values, "queue/optimal_io_size"),
     )
     # The kernel's own count comes late where a member was pulled and nothing was written since.
-    return dataclasses.replace(array, degraded=max(array.degraded, len(array.missing_slots) if array.active else 0))
+    return array._replace(degraded=max(array.degraded, len(array.missing_slots) if array.active else 0))
 
 
 def _progress(text: str | None) -> tuple[int | None, int | None]:

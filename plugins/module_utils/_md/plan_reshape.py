@@ -11,7 +11,6 @@ time; what is left over is planned again when it has ended.
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import DriftFound, PlanRefused
@@ -43,8 +42,7 @@ _SIZED = ("raid1", "raid4", "raid5", "raid6", "raid10")
 _DAYS = 24 * 3600
 
 
-@dataclasses.dataclass(frozen=True)
-class _Change:
+class _Change(t.NamedTuple):
     """One thing that differs: its name, what is, what is asked, both in words."""
 
     name: str
@@ -264,7 +262,7 @@ def _begin(
     word = "max" if wanted.size_max else f"{size // 1024}K"
     return _grow(
         draft,
-        dataclasses.replace(wanted, backup_file=None),
+        wanted._replace(backup_file=None),
         [f"--size={word}"],
         (),
         f"to {format_size(size)} on each member",
@@ -311,7 +309,7 @@ def _grow(
         draft = draft.then(wipe)
     argv = ("mdadm", "--grow", draft.path, *options, *backup, *(["--add", *paths] if paths else []))
     step = Step(argv, f"reshape the array {state.label} {what}", writes=paths, timeout_seconds=_DAYS)
-    draft = dataclasses.replace(draft.then(step, **changes), reshapes=True)
+    draft = draft.then(step, **changes)._replace(reshapes=True)
     for number, device in enumerate(fresh):
         slot = state.raid_devices + number if "raid_devices" in changes else None
         draft = draft.with_member(

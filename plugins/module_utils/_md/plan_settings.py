@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -119,7 +118,7 @@ def _has_ppl_room(state: MdState, offset: int) -> bool:
 
 def _at(draft: Draft) -> MdState:
     """The state under the path that commands use: an array assembled by this plan has no kernel name yet."""
-    return dataclasses.replace(draft.after, kernel_name=draft.path[len("/dev/") :])
+    return draft.after._replace(kernel_name=draft.path[len("/dev/") :])
 
 
 def _change_marks(draft: Draft, named: MdNamed) -> Draft:
@@ -138,7 +137,7 @@ def _change_marks(draft: Draft, named: MdNamed) -> Draft:
         if asked == member.write_mostly or not member.works:
             continue
         if not state.kernel_name:
-            return dataclasses.replace(draft, more=True)  # the marks are set through the kernel's name of the array
+            return draft._replace(more=True)  # the marks are set through the kernel's name of the array
         words = [word for word in member.state.split(",") if word != "write_mostly"] + (
             ["write_mostly"] if asked else []
         )

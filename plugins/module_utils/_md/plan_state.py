@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -58,10 +57,10 @@ def assemble(draft: Draft, wanted: MdWanted, pieces: t.Sequence[MdState], named:
         _refuse_degraded(state, lost, fresh, sorted(old))
     steps = [stop_step(one, keep=True) for one in (state, *pieces) if one.kernel_name]
     paths = [member.path for member in fresh]
-    found = dataclasses.replace(state, members=tuple(fresh), degraded=max(0, lost))
+    found = state._replace(members=tuple(fresh), degraded=max(0, lost))
     steps.append(assemble_step(wanted.name, found, paths, degraded=lost > 0))
-    after = dataclasses.replace(found, active=True, array_state="clean", kernel_name="", path=array_path(wanted.name))
-    return dataclasses.replace(draft, after=after, path=after.path, steps=(*draft.steps, *steps))
+    after = found._replace(active=True, array_state="clean", kernel_name="", path=array_path(wanted.name))
+    return draft._replace(after=after, path=after.path, steps=(*draft.steps, *steps))
 
 
 def _out_of_date(state: MdState, named: MdNamed) -> set[str]:

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 import os
 import shutil
@@ -50,8 +49,7 @@ _RAMDISKS = ("/boot/initrd.img-*", "/boot/initramfs-*.img")
 _SEARCH_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"
 
 
-@dataclasses.dataclass(frozen=True)
-class _Devices:
+class _Devices(t.NamedTuple):
     """The devices of a wish; C(gone) are paths that name nothing."""
 
     members: tuple[DeviceGeometry, ...]
@@ -84,7 +82,7 @@ def read_md(
         arrays += arrays_of_superblocks(block for block in superblocks if block.path not in taken)
         array = _joined(find_array(arrays, wanted, paths), arrays)
     elif superblocks:
-        array = dataclasses.replace(array, event_count=_events(superblocks, array))
+        array = array._replace(event_count=_events(superblocks, array))
     config = read_config() if wanted.config is not None or wanted.update_initramfs else None
     return MdReading(
         array=_with_config(array, wanted, config),
@@ -157,7 +155,7 @@ def with_superblocks(runner: Runner, array: MdState) -> MdState:
     if array.active or not array.members:
         return array
     found = arrays_of_superblocks(read_superblocks(runner, array.present_paths()), array.kernel_name)
-    return dataclasses.replace(found[0], path=array.path) if len(found) == 1 else array
+    return found[0]._replace(path=array.path) if len(found) == 1 else array
 
 
 def _joined(array: MdState | None, arrays: t.Sequence[MdState]) -> MdState | None:
@@ -168,8 +166,7 @@ def _joined(array: MdState | None, arrays: t.Sequence[MdState]) -> MdState | Non
     members = {member.path: member for one in parts for member in one.members}
     slots = {member.slot for member in members.values() if member.slot is not None}
     kernel_name = next((one.kernel_name for one in parts if one.kernel_name), "")
-    return dataclasses.replace(
-        array,
+    return array._replace(
         kernel_name=kernel_name,
         members=tuple(sorted(members.values(), key=lambda each: (each.slot is None, each.slot or 0, each.path))),
         degraded=max(0, array.raid_devices - len(slots)),
@@ -195,7 +192,7 @@ def _with_config(array: MdState | None, wanted: MdWanted, config: MdConfig | Non
     if array is None or config is None:
         return array
     listed = is_listed(config.text, array.uuid, array_path(wanted.name) if wanted.config else None)
-    return dataclasses.replace(array, config=listed, initramfs_stale=config.initramfs_stale)
+    return array._replace(config=listed, initramfs_stale=config.initramfs_stale)
 
 
 def read_config() -> MdConfig:

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -139,7 +138,7 @@ def _with_sizes(
     ppl = wanted.consistency_policy == "ppl"
     offset = wanted.data_offset_bytes
     if len(sizes) < len(devices):
-        return dataclasses.replace(shape, data_offset_bytes=offset, component_size_bytes=wanted.size_bytes)
+        return shape._replace(data_offset_bytes=offset, component_size_bytes=wanted.size_bytes)
     if offset is None:
         offset = default_data_offset_bytes(sizes[0], chunk, metadata, ppl)
     room = [available_bytes(size, metadata, offset, ppl) for size in sizes]
@@ -147,10 +146,9 @@ def _with_sizes(
     _check_room(wanted, level, min(sizes), smallest, chunk or 4096)
     if level in ("raid0", "linear"):
         total = concatenated_bytes(room[: len(members)], chunk)
-        return dataclasses.replace(shape, data_offset_bytes=offset, array_size_bytes=total)
+        return shape._replace(data_offset_bytes=offset, array_size_bytes=total)
     component = wanted.size_bytes or smallest
-    return dataclasses.replace(
-        shape,
+    return shape._replace(
         data_offset_bytes=offset,
         component_size_bytes=component,
         array_size_bytes=array_size_bytes(level, len(members), shape.layout, component, chunk),

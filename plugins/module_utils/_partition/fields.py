@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.align import misalignment
@@ -24,8 +23,7 @@ __all__ = ["geometry_of", "managed_fields"]
 def geometry_of(state: PartitionState, disk: DeviceGeometry) -> DeviceGeometry:
     """The partition as the layer above sees it: the disk's sectors and stripe, begun at the partition's start."""
     full = disk.stripe.full_bytes if disk.stripe else None
-    return dataclasses.replace(
-        disk,
+    return disk._replace(
         path=state.path or partition_node(disk.path, state.number),
         size_bytes=state.size_bytes,
         offset_bytes=misalignment(disk.offset_bytes + state.start_bytes, full),

@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import DriftFound, PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
@@ -55,8 +53,7 @@ def keep_partition(table: TableState, found: PartitionState, wanted: PartitionWa
         steps.append(set_step(table.disk, found.number, "--part-label", wanted.name))
     if wanted.type_guid is not None and wanted.type_guid.upper() != found.type_guid:
         steps.append(set_step(table.disk, found.number, "--part-type", wanted.type_guid.upper()))
-    changed = dataclasses.replace(
-        found,
+    changed = found._replace(
         path=found.path or partition_node(table.disk, found.number),
         size_bytes=size,
         name=wanted.name,
@@ -68,7 +65,7 @@ def keep_partition(table: TableState, found: PartitionState, wanted: PartitionWa
         before=managed_fields(found, wanted),
         after=managed_fields(changed, wanted),
         warnings=check_stripe(changed, table, disk),
-        predicted=dataclasses.replace(table, partitions=parts, kernel_sizes={}),
+        predicted=table._replace(partitions=parts, kernel_sizes={}),
     )
 
 

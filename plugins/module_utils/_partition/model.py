@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 __all__ = [
@@ -47,8 +46,7 @@ def own_table_uuid(seed_hex: str) -> str:
     return f"{_OWN_PREFIX}{digits[:3]}-8{digits[3:6]}-{digits[6:18]}"
 
 
-@dataclasses.dataclass(frozen=True)
-class PartitionWanted:
+class PartitionWanted(t.NamedTuple):
     """The wish. Of an existing partition None is not managed.
 
     C(size_bytes) None takes at creation all room from the start to the next partition or the end. C(type_guid) None
@@ -67,8 +65,7 @@ class PartitionWanted:
     resize: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class PartitionState:
+class PartitionState(t.NamedTuple):
     """A partition of the table. C(path) is its device node, None where the kernel does not show it (yet)."""
 
     path: str | None
@@ -85,8 +82,7 @@ class PartitionState:
         return self.start_bytes + self.size_bytes
 
 
-@dataclasses.dataclass(frozen=True)
-class TableState:
+class TableState(t.NamedTuple):
     """The partition table of a disk. C(label) None: there is none.
 
     C(first_usable_bytes) and C(end_usable_bytes) bound what partitions may take, None where the table does not say.
@@ -103,7 +99,7 @@ class TableState:
     end_usable_bytes: int | None = None
     leftovers: tuple[str, ...] = ()
     optimal_io_bytes: int = 0
-    kernel_sizes: t.Mapping[int, int] = dataclasses.field(default_factory=dict)
+    kernel_sizes: t.Mapping[int, int] = {}
 
 
 def is_own_table(table: TableState) -> bool:

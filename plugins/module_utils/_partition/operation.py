@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import re
 import typing as t
@@ -35,8 +34,7 @@ _GUID = re.compile(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _NAME = re.compile(r"^[A-Za-z0-9_.:+@ -]{1,36}$")
 
 
-@dataclasses.dataclass(frozen=True)
-class DiskRead:
+class DiskRead(t.NamedTuple):
     """A disk, its table, and who the host is (a seed for the GUID of a table that must be made)."""
 
     geometry: DeviceGeometry
@@ -102,11 +100,11 @@ class PartitionOperation:
         if self.present:
             wanted = self.wanted
             if wanted.table_uuid is None:
-                wanted = dataclasses.replace(wanted, table_uuid=_seeded(state, wanted))
+                wanted = wanted._replace(table_uuid=_seeded(state, wanted))
             plan = plan_partition(state.table, wanted, state.geometry, self.replace_table)
         else:
             plan = plan_partition_absent(state.table, self.wanted, state.geometry)
-        return dataclasses.replace(plan, predicted=dataclasses.replace(state, table=plan.predicted))
+        return plan._replace(predicted=state._replace(table=plan.predicted))
 
     def result(self, state: DiskRead) -> dict[str, t.Any]:
         return {"partition": partition_result(state.table, self.wanted)}

@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
@@ -61,8 +59,7 @@ def plan_partition(
         )
     made = placed_partition(base, wanted, disk)
     steps = _make_steps(table, base, made, wanted)
-    after = dataclasses.replace(
-        base,
+    after = base._replace(
         label="gpt",
         uuid=base.uuid if base.label else canonical_uuid(wanted.table_uuid),
         partitions=tuple(sorted((*base.partitions, made), key=lambda part: part.start_bytes)),

@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
@@ -46,7 +44,7 @@ def plan_partition_absent(
         # An interrupted removal may leave the kernel with a partition that no table has any more.
         stale = bool(table.leftovers) and (ours or table.label is None)
         steps: tuple[Step, ...] = (reread_step(table.disk),) if stale else ()
-        return Plan(steps=steps, predicted=dataclasses.replace(table, leftovers=()))
+        return Plan(steps=steps, predicted=table._replace(leftovers=()))
     _check_same_place(found, wanted)
     rest = tuple(part for part in table.partitions if part is not found)
     nodes = (found.path,) if found.path else ()
@@ -61,7 +59,7 @@ def plan_partition_absent(
         summary = f"delete partition {found.number} of {table.disk}"
         delete = Step(argv, summary, (table.disk,), retries=UDEV_RETRIES, table_only=True)
         steps = (*wipe, delete, forget_kernel_step(table.disk, found.number))
-        after = dataclasses.replace(table, partitions=rest)
+        after = table._replace(partitions=rest)
     return Plan(steps=steps, before=managed_fields(found, wanted), predicted=after)
 
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
@@ -61,12 +60,12 @@ def read_table(runner: Runner, disk: str) -> TableState:
     if result.rc == 0:
         found = parse_table(result.stdout, path, nodes)
         sizes = {number: _sysfs_number(node[5:], "size") * 512 for number, node in nodes.items()}
-        return dataclasses.replace(found, optimal_io_bytes=_optimal_io_bytes(name), kernel_sizes=sizes)
+        return found._replace(optimal_io_bytes=_optimal_io_bytes(name), kernel_sizes=sizes)
     if _NO_TABLE not in result.stderr:
         raise CommandError(result.argv, result.rc, result.stdout, result.stderr)
     table = TableState(disk=path, sector_bytes=_logical_sector_bytes(name))
     leftovers = tuple(nodes[number] for number in sorted(nodes))
-    return dataclasses.replace(table, leftovers=leftovers, optimal_io_bytes=_optimal_io_bytes(name))
+    return table._replace(leftovers=leftovers, optimal_io_bytes=_optimal_io_bytes(name))
 
 
 def _logical_sector_bytes(name: str) -> int:

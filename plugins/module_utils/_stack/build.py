@@ -234,7 +234,7 @@ class StackBuilder:
 
     def applied(self) -> Plan:
         """Everything that was run so far, as a plan."""
-        return dataclasses.replace(merge(self._plans), steps=tuple(self._applied))
+        return merge(self._plans)._replace(steps=tuple(self._applied))
 
     def build(
         self,

@@ -93,8 +93,7 @@ class World:
         return self.mapped.get(path, path)
 
 
-@dataclasses.dataclass(frozen=True)
-class Built:
+class Built(t.NamedTuple):
     """A plan for the whole stack, and where each layer is: C(devices) path by layer name, C(top) the uppermost device.
 
     C(drift) are the differences that were left as they are.
@@ -220,7 +219,7 @@ class _Composer:
         plan = self._unless_drifted(lambda: plan_md(found, wanted, below))
         state = found if found is not None and not plan.changed else plan.predicted
         geometry = array_geometry(state, below)
-        self._add(layer, plan, dataclasses.replace(geometry, path=self.world.kernel(f"/dev/md/{wanted.name}")))
+        self._add(layer, plan, geometry._replace(path=self.world.kernel(f"/dev/md/{wanted.name}")))
 
     def _array(self, uuid: str | None) -> MdState | None:
         """The array itself, before an old member of it that stands apart."""
@@ -283,7 +282,7 @@ class _Composer:
 
     def _pv_plan(self, found: PvState | None, wish: PvWanted, below: t.Mapping[str, DeviceGeometry]) -> Plan:
         plan = self._unless_drifted(lambda: plan_pv(found, wish, below[wish.path]))
-        return plan if plan.predicted is not None else dataclasses.replace(plan, predicted=found)
+        return plan if plan.predicted is not None else plan._replace(predicted=found)
 
     def _pv_wishes(self, layer: Layer) -> tuple[list[PvWanted], dict[str, DeviceGeometry]]:
         wishes: list[PvWanted] = []
@@ -318,8 +317,8 @@ class _Composer:
         if found is None:
             group, pvs = vg_after_lv(group, pvs, state)
             self.groups[layer.on[0]] = (group, pvs)
-        plan = dataclasses.replace(plan, warnings=tuple(dict.fromkeys((*plan.warnings, *warnings))))
-        self._add(layer, plan, dataclasses.replace(geometry, path=f"/dev/{group.name}/{layer.name}"))
+        plan = plan._replace(warnings=tuple(dict.fromkeys((*plan.warnings, *warnings))))
+        self._add(layer, plan, geometry._replace(path=f"/dev/{group.name}/{layer.name}"))
 
     def _lv_wanted(self, layer: Layer, group: VgState, pvs: t.Sequence[PvState]) -> LvWanted:
         options = layer.options

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 import typing as t
 
@@ -38,8 +37,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._stack.runner im
 __all__ = ["ExperimentJob", "region_record", "run_experiment", "stack_record"]
 
 
-@dataclasses.dataclass(frozen=True)
-class ExperimentJob:
+class ExperimentJob(t.NamedTuple):
     """What one host has to do. C(usable_bytes) is the size of every stack's top device."""
 
     run_id: str

@@ -7,22 +7,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 __all__ = ["Design", "Experiment", "Layer", "Region", "StackDescription", "Unit"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Region:
+class Region(t.NamedTuple):
     """The same part of every disk: one partition, in bytes from the start of the disk."""
 
     start_bytes: int
     size_bytes: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Layer:
+class Layer(t.NamedTuple):
     """One layer: C(kind) md, pv, vg, lv or xfs; C(on) names of layers, or C(disk:<index>) for a region."""
 
     kind: str
@@ -31,8 +28,7 @@ class Layer:
     options: t.Mapping[str, t.Any]
 
 
-@dataclasses.dataclass(frozen=True)
-class StackDescription:
+class StackDescription(t.NamedTuple):
     """Layers from the disks upwards. C(settings) are queue, md and readahead settings by layer name."""
 
     name: str
@@ -44,8 +40,7 @@ class StackDescription:
         return next(layer for layer in self.layers if layer.name == name)
 
 
-@dataclasses.dataclass(frozen=True)
-class Design:
+class Design(t.NamedTuple):
     """How often, in which order, and against what: C(equivalence_margin) is a fraction."""
 
     blocks: int
@@ -54,8 +49,7 @@ class Design:
     equivalence_margin: float
 
 
-@dataclasses.dataclass(frozen=True)
-class Experiment:
+class Experiment(t.NamedTuple):
     """A whole experiment. C(workloads) stay mappings: the bench reads them."""
 
     name: str
@@ -66,8 +60,7 @@ class Experiment:
     design: Design
 
 
-@dataclasses.dataclass(frozen=True)
-class Unit:
+class Unit(t.NamedTuple):
     """One stack in one block, and its workloads in the order they run. C(position) is that of the first one, from 1."""
 
     block: int

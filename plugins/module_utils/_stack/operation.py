@@ -275,6 +275,6 @@ def _described(
 
 
 def _geometry(device: DeviceGeometry) -> dict[str, t.Any]:
-    values = dataclasses.asdict(device)
+    values = device._asdict()
     values.pop("assumed")
-    return values
+    return {**values, "stripe": None if device.stripe is None else device.stripe._asdict()}

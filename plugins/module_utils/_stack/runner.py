@@ -7,12 +7,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import signal
 import time
 import types
+import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._bench.spool import Spool
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StorageError
@@ -41,8 +41,7 @@ class Stopped(BaseException):
     """The runner was told to stop; it tidies up and ends. Not an Exception: nothing but the runner may swallow it."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Owner:
+class Owner(t.NamedTuple):
     """The runner that was started last on this host."""
 
     pid: int

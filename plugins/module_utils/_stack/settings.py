@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 
@@ -21,8 +20,7 @@ __all__ = ["Setting", "active_word", "setting_file", "settings_plan", "wanted_se
 _MD = ("stripe_cache_size", "group_thread_cnt")
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
+class Setting(t.NamedTuple):
     """One setting of one device. C(value) is text as sysfs takes it; readahead is in KiB there."""
 
     device: str

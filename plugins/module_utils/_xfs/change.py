@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
@@ -36,16 +34,16 @@ def plan_change(state: XfsState, wanted: XfsWanted, below: DeviceGeometry, log_d
         )
     if _label_due(state, wanted):
         steps.append(_label_step(state, wanted))
-        after = dataclasses.replace(after, label=wanted.label or "")
+        after = after._replace(label=wanted.label or "")
     if _uuid_due(state, wanted):
         steps.append(_uuid_step(state, wanted))
         features = set(after.features) | ({"metauuid"} if "crc" in after.features else set())
-        after = dataclasses.replace(after, uuid=(wanted.uuid or "").lower(), features=tuple(sorted(features)))
+        after = after._replace(uuid=(wanted.uuid or "").lower(), features=tuple(sorted(features)))
     blocks = _blocks_due(state, wanted, below)
     if blocks is not None:
         steps.append(_grow_step(state, blocks))
         groups = -(-blocks // state.agblocks) if state.agblocks else None
-        after = dataclasses.replace(after, data_blocks=blocks, agcount=groups)
+        after = after._replace(data_blocks=blocks, agcount=groups)
     return Plan(
         steps=tuple(steps),
         before=managed_fields(state, wanted),

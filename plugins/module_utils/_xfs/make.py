@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
@@ -160,7 +158,7 @@ def predicted(wanted: XfsWanted, stripe: XfsStripe, below: DeviceGeometry, trial
     """What the command will make."""
     uuid = wanted.uuid.lower() if wanted.uuid else None
     if trial is not None and trial.would_make is not None:
-        return dataclasses.replace(trial.would_make, uuid=uuid, label=wanted.label or "")
+        return trial.would_make._replace(uuid=uuid, label=wanted.label or "")
     unknown = below.assumed and not stripe.su_bytes and wanted.geometry != "none"
     block = wanted.block_bytes or DEFAULT_BLOCK_BYTES
     return XfsState(

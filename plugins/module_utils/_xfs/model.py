@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import typing as t
 
 __all__ = ["FEATURES", "XFS_OPTIONS", "OtherContent", "Trial", "XfsState", "XfsWanted"]
 
@@ -32,8 +32,7 @@ XFS_OPTIONS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class XfsWanted:
+class XfsWanted(t.NamedTuple):
     """The wish. None is not managed; at creation it is what mkfs.xfs takes, but C(geometry) is then C(auto).
 
     C(su_bytes) and C(sw) are given together, and then C(geometry) is None. C(features) holds those that were asked for or
@@ -59,8 +58,7 @@ class XfsWanted:
     features: tuple[tuple[str, bool], ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class XfsState:
+class XfsState(t.NamedTuple):
     """What the superblock says, or the kernel of a mounted one. In a prediction None stands for what only mkfs.xfs will decide.
 
     C(sunit_bytes) and C(swidth_bytes) are 0 without stripe geometry; C(data_blocks) count blocks of C(block_bytes).
@@ -108,8 +106,7 @@ class XfsState:
         return None if blocks is None or self.block_bytes is None else blocks * self.block_bytes
 
 
-@dataclasses.dataclass(frozen=True)
-class OtherContent:
+class OtherContent(t.NamedTuple):
     """The device holds no usable XFS but something with a signature. C(kinds) are their names, C(note) says more.
 
     An XFS whose making was cut short, or whose superblock is damaged, is such content too, of kind C(xfs).
@@ -120,8 +117,7 @@ class OtherContent:
     note: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Trial:
+class Trial(t.NamedTuple):
     """What mkfs.xfs said when it was asked what it would make (C(-N)): the file system, or why it makes none.
 
     C(warning) is what it does not like of a file system that it would make.

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 import typing as t
@@ -45,8 +44,7 @@ _UUID = re.compile(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _LABEL = re.compile(r"^[A-Za-z0-9_.:+@-]{0,12}$")
 
 
-@dataclasses.dataclass(frozen=True)
-class XfsRead:
+class XfsRead(t.NamedTuple):
     """What is on the device, and the device; C(below) None where it was not needed.
 
     C(trial): what mkfs.xfs would make of a device without an XFS. C(log_content): what the device for an external log holds.
@@ -183,11 +181,11 @@ class XfsOperation:
             if not needs_clean_log(content, wanted):
                 return found
             dirty = read_log_dirty(runner, wanted.device, wanted.log_device)
-            return dataclasses.replace(found, log_dirty=dirty)
+            return found._replace(log_dirty=dirty)
         check_device(wanted, below)
         if wanted.log_device is not None and not os.path.exists(wanted.log_device):
             return found  # planned only: mkfs.xfs cannot be asked yet
-        return dataclasses.replace(found, trial=read_trial(runner, trial_argv(wanted, below, content)))
+        return found._replace(trial=read_trial(runner, trial_argv(wanted, below, content)))
 
     def _read_log(self, runner: Runner, device: str) -> OtherContent | None:
         if read_device_geometry(device, runner.check_mode).assumed:
@@ -200,7 +198,7 @@ class XfsOperation:
             plan = plan_xfs(state.content, self.wanted, state.below, state.trial, state.log_content, state.log_dirty)
         else:
             plan = plan_xfs_absent(state.content, self.wanted, state.log_content)
-        return dataclasses.replace(plan, predicted=XfsRead(plan.predicted, state.below))
+        return plan._replace(predicted=XfsRead(plan.predicted, state.below))
 
     def result(self, state: XfsRead) -> dict[str, t.Any]:
         return {"filesystem": xfs_result(state.content)}
@@ -212,7 +210,7 @@ def _named_as_asked(content: XfsState | OtherContent | None, wanted: XfsWanted) 
         return content
     if os.path.realpath(content.log_device) != os.path.realpath(wanted.log_device):
         return content
-    return dataclasses.replace(content, log_device=wanted.log_device)
+    return content._replace(log_device=wanted.log_device)
 
 
 def xfs_result(content: XfsState | OtherContent | None) -> dict[str, t.Any] | None:
@@ -221,7 +219,7 @@ def xfs_result(content: XfsState | OtherContent | None) -> dict[str, t.Any] | No
         return None
     sunit, swidth = content.sunit_bytes, content.swidth_bytes
     return {
-        **dataclasses.asdict(content),
+        **content._asdict(),
         "features": list(content.features),
         "mounted_at": list(content.mounted_at),
         "size_bytes": content.size_bytes,

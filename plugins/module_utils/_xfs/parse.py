@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 import struct
@@ -99,8 +98,7 @@ def with_fsgeometry(state: XfsState, data: bytes) -> XfsState:
     block, _rtext, agblocks, agcount, log_blocks = struct.unpack_from("=5I", data, 0)
     data_blocks = struct.unpack_from("=Q", data, 32)[0]
     sunit, swidth = struct.unpack_from("=II", data, 80)
-    return dataclasses.replace(
-        state,
+    return state._replace(
         block_bytes=block,
         agblocks=agblocks,
         agcount=agcount,

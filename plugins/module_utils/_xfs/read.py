@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import fcntl
 import json
@@ -93,13 +92,11 @@ def _with_mounts(state: XfsState, mounts: t.Iterable[Mount]) -> XfsState:
     devno = devno_of_path(state.device)
     here = [mount for mount in mounts if mount.devno == devno]
     own = tuple(dict.fromkeys(mount.mount_point for mount in here if mount.namespace_of is None))
-    state = dataclasses.replace(
-        state, mounted_at=own, mounted_elsewhere=any(mount.namespace_of is not None for mount in here)
-    )
+    state = state._replace(mounted_at=own, mounted_elsewhere=any(mount.namespace_of is not None for mount in here))
     if not own:
         return state
     logs = re.search(r"(?:^|,)logdev=([^,]+)", here[0].super_options)
-    state = dataclasses.replace(state, log_device=logs.group(1) if logs else None)
+    state = state._replace(log_device=logs.group(1) if logs else None)
     geometry = _fsgeometry(own[0])
     return state if geometry is None else with_fsgeometry(state, geometry)
 

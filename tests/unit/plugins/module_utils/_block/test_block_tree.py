@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 from pathlib import Path
 
@@ -99,7 +98,7 @@ def test_relations_of_a_stack(tree: BlockTree, by_serial: dict[str, DiskIdentity
     ],
 )
 def test_identities(by_serial: dict[str, DiskIdentity], serial: str, expected: dict[str, object]) -> None:
-    record = dataclasses.asdict(by_serial[serial])
+    record = by_serial[serial]._asdict()
     assert {name: record[name] for name in expected} == expected
 
 

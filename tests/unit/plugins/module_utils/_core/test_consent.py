@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -56,12 +55,12 @@ MAPPING = {"by_path": "pci-0000:00:1f.2-ata-2", "capacity": "1000204886016B", "h
         ("eui.0025385b71b0a1c3", NVME, True),
         ("loop:/srv/disk.img", LOOP, True),
         ("loop:/srv/disk", LOOP, False),
-        ("loop:/srv/disk.img (deleted)", dataclasses.replace(LOOP, loop_backing_file="/srv/disk.img (deleted)"), False),
-        ("SN1", dataclasses.replace(SATA, device_kind="unknown", serial_number="SN1"), False),
-        ("QM00001", dataclasses.replace(SATA, serial_number="QM00001", wwn=None), False),
-        ("drive-scsi0", dataclasses.replace(SATA, serial_number="drive-scsi0", wwn=None), False),
-        ("0000000000", dataclasses.replace(SATA, serial_number="0000000000", wwn=None), False),
-        ("WDC WD10EACS-00ZJB0", dataclasses.replace(SATA, serial_number="WDC WD10EACS-00ZJB0", wwn=None), False),
+        ("loop:/srv/disk.img (deleted)", LOOP._replace(loop_backing_file="/srv/disk.img (deleted)"), False),
+        ("SN1", SATA._replace(device_kind="unknown", serial_number="SN1"), False),
+        ("QM00001", SATA._replace(serial_number="QM00001", wwn=None), False),
+        ("drive-scsi0", SATA._replace(serial_number="drive-scsi0", wwn=None), False),
+        ("0000000000", SATA._replace(serial_number="0000000000", wwn=None), False),
+        ("WDC WD10EACS-00ZJB0", SATA._replace(serial_number="WDC WD10EACS-00ZJB0", wwn=None), False),
         (MAPPING, SATA, True),
         ({**MAPPING, "by_path": "/dev/disk/by-path/pci-0000:00:1f.2-ata-2.0"}, SATA, True),
         ({**MAPPING, "host": "db8"}, SATA, False),
@@ -111,8 +110,8 @@ def test_entries_that_match_nothing_are_told() -> None:
 
 
 def test_a_serial_number_seen_twice_names_no_disk() -> None:
-    first = dataclasses.replace(SATA, wwn=None)
-    second = dataclasses.replace(first, kernel_name="sdc", device_path="/dev/sdc", by_path=("pci-2",))
+    first = SATA._replace(wwn=None)
+    second = first._replace(kernel_name="sdc", device_path="/dev/sdc", by_path=("pci-2",))
     disks = mark_duplicates([first, second])
     assert [disk.names() for disk in disks] == [(), ()]
     assert parse_consent(["WD-WCASJ0000002"]).covers(disks[0]) is False
@@ -120,12 +119,12 @@ def test_a_serial_number_seen_twice_names_no_disk() -> None:
 
 
 def test_two_paths_of_one_lun_keep_their_name() -> None:
-    disks = mark_duplicates([SATA, dataclasses.replace(SATA, kernel_name="sdc")])
+    disks = mark_duplicates([SATA, SATA._replace(kernel_name="sdc")])
     assert [(disk.duplicate_wwn, disk.duplicate_serial) for disk in disks] == [(True, False)] * 2
     assert parse_consent(["WD-WCASJ0000002"]).covers(disks[1]) is True
 
 
 def test_namespaces_of_one_controller_are_no_duplicates() -> None:
-    second = dataclasses.replace(NVME, kernel_name="nvme0n2", namespace_id=2, wwn=None)
-    disks = mark_duplicates([dataclasses.replace(NVME, wwn=None), second])
+    second = NVME._replace(kernel_name="nvme0n2", namespace_id=2, wwn=None)
+    disks = mark_duplicates([NVME._replace(wwn=None), second])
     assert [disk.names() for disk in disks] == [("S4EW/n1",), ("S4EW/n2",)]

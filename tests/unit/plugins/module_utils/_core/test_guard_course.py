@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -155,7 +154,7 @@ def test_another_disk_behind_the_path_stops_the_run(host: Host) -> None:
 def test_another_device_behind_the_path_stops_the_run(host: Host) -> None:
     one = guard("SN-sda", "SN-sdb")
     one.check(TWO)
-    host.nodes["sda"] = dataclasses.replace(host.nodes["sda"], devno="dev-else")
+    host.nodes["sda"] = host.nodes["sda"]._replace(devno="dev-else")
     with pytest.raises(PlanRefused, match="another device"):
         one.before_step(TWO.steps[0])
 
@@ -170,15 +169,15 @@ def test_a_disk_where_nothing_was_planned_on_stops_the_run(host: Host) -> None:
 
 
 def test_a_partition_made_anew_may_have_another_number(host: Host) -> None:
-    host.nodes["sda"] = dataclasses.replace(host.nodes["sda"], partitions=("sda1",))
+    host.nodes["sda"] = host.nodes["sda"]._replace(partitions=("sda1",))
     host.add("sda1", "partition", parent="sda")
     plan = Plan((step("/dev/sda1", "/dev/sda"), step("/dev/sda1")))
     one = guard("SN-sda")
     one.check(plan)
     one.before_step(plan.steps[0])
-    host.nodes["sda1"] = dataclasses.replace(host.nodes["sda1"], devno="259:7")
+    host.nodes["sda1"] = host.nodes["sda1"]._replace(devno="259:7")
     one.before_step(plan.steps[1])
-    host.nodes["sda1"] = dataclasses.replace(host.nodes["sda1"], devno="259:8", parent="sdb")
+    host.nodes["sda1"] = host.nodes["sda1"]._replace(devno="259:8", parent="sdb")
     with pytest.raises(PlanRefused, match="lies on other disks"):
         one.before_step(plan.steps[1])
 
@@ -201,7 +200,7 @@ def test_clearing_leaves_blank_disks_alone(host: Host) -> None:
 
 
 def test_clearing_goes_from_the_top_down(host: Host) -> None:
-    host.nodes["sda"] = dataclasses.replace(host.nodes["sda"], partitions=("sda1",))
+    host.nodes["sda"] = host.nodes["sda"]._replace(partitions=("sda1",))
     host.add("sda1", "partition", parent="sda", holders=("md127",))
     host.add("md127", "md", slaves=("sda1",), holders=("dm-0",), md_uuid="0123456789abcdef0123456789abcdef")
     host.add("dm-0", "dm", slaves=("md127",), dm_name="vg-lv", dm_uuid="LVM-" + "a" * 64)
@@ -219,7 +218,7 @@ def test_an_inactive_group_is_looked_for_even_beside_an_active_array(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uuid = "0123456789abcdef0123456789abcdef"
-    host.nodes["sda"] = dataclasses.replace(host.nodes["sda"], holders=("md127",))
+    host.nodes["sda"] = host.nodes["sda"]._replace(holders=("md127",))
     host.add("md127", "md", slaves=("sda",), md_uuid=uuid)
     host.signatures["sdb"] = (Signature("LVM2_member", 536, "pv-1"),)
     volume = PhysicalVolume("/dev/sdb", "pv-1", "data", "v" * 32, 1)

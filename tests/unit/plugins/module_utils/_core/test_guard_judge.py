@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -113,8 +112,8 @@ def test_every_signature_counts(signatures: tuple[Signature, ...], words: str) -
 def test_a_blank_disk_needs_no_consent_but_a_look() -> None:
     facts = host(node("sdb"), signatures={"sdb": ()})
     assert [one.kernel_name for one in needs_scan(facts, request_of(plan("/dev/sdb"), facts))] == ["sdb"]
-    assert judged(dataclasses.replace(facts, scans={"sdb": BlankScan(2**30)}), plan("/dev/sdb")) == ""
-    random = judged(dataclasses.replace(facts, scans={"sdb": BlankScan(2**30, 4096)}), plan("/dev/sdb"))
+    assert judged(facts._replace(scans={"sdb": BlankScan(2**30)}), plan("/dev/sdb")) == ""
+    random = judged(facts._replace(scans={"sdb": BlankScan(2**30, 4096)}), plan("/dev/sdb"))
     assert "unrecognised data (the first at byte 4096)" in random
     assert '"SN-sdb"' in random
 
@@ -214,8 +213,8 @@ def test_a_stopped_array_needs_all_its_disks_listed(consent: list[str], asked_fo
 
 def test_a_member_that_is_not_found_is_a_refusal_in_spite_of_consent() -> None:
     facts = stopped_array(consent=["SN-sda", "SN-sdb"])
-    three = {name: (dataclasses.replace(m[0], expected_members=3),) for name, m in facts.memberships.items()}
-    text = judged(dataclasses.replace(facts, memberships=three), plan("/dev/sda"))
+    three = {name: (m[0]._replace(expected_members=3),) for name, m in facts.memberships.items()}
+    text = judged(facts._replace(memberships=three), plan("/dev/sda"))
     assert "has 3 members, of which only 2 were found" in text
     assert "expendable_disks" not in text
 
@@ -223,7 +222,7 @@ def test_a_member_that_is_not_found_is_a_refusal_in_spite_of_consent() -> None:
 def test_a_stale_superblock_does_not_count_a_member_that_the_array_gave_up() -> None:
     facts = stopped_array(consent=["SN-sda", "SN-sdb"])
     stale = {"sda": (Membership(f"md:{MD}", None, 3, True, 1),), "sdb": (Membership(f"md:{MD}", None, 2, True, 9),)}
-    assert judged(dataclasses.replace(facts, memberships=stale), plan("/dev/sda")) == ""
+    assert judged(facts._replace(memberships=stale), plan("/dev/sda")) == ""
 
 
 def test_an_inactive_group_needs_all_its_disks_listed() -> None:
@@ -269,8 +268,8 @@ def test_volumes_inside_stopped_arrays_are_taken_as_one_set() -> None:
     with_volume = {name: (*items, HIDDEN_VOLUME) for name, items in facts.memberships.items()}
     nodes = {**facts.tree.nodes, "sdc": node("sdc")}
     disks = {**facts.disks, "sdc": DiskIdentity("sdc", "/dev/sdc", serial_number="SN-sdc")}
-    tree = dataclasses.replace(facts.tree, nodes=nodes)
-    facts = dataclasses.replace(facts, tree=tree, disks=disks, memberships={**with_volume, **others})
+    tree = facts.tree._replace(nodes=nodes)
+    facts = facts._replace(tree=tree, disks=disks, memberships={**with_volume, **others})
     assert '"SN-sdc"' in judged(facts, plan("/dev/sda"))
 
 

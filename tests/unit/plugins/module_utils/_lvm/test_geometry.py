@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent import LvLayout
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry, Stripe
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import (
@@ -93,8 +91,8 @@ def test_a_later_piece_off_the_stripe_is_warned_of() -> None:
     )
     lv = physical_lv(good, good.lvs[0])
     assert geometry_of_lv(lv, VG, pvs, below)[1] == ()
-    segments = (dataclasses.replace(good.lvs[2].segments[0]), LvSegment("linear", 6, 3, areas=(on("/dev/md2", 7),)))
-    bad = dataclasses.replace(good, lvs=(*good.lvs[:2], dataclasses.replace(good.lvs[2], segments=segments)))
+    segments = (good.lvs[2].segments[0]._replace(), LvSegment("linear", 6, 3, areas=(on("/dev/md2", 7),)))
+    bad = good._replace(lvs=(*good.lvs[:2], good.lvs[2]._replace(segments=segments)))
     assert "lie differently" in geometry_of_lv(physical_lv(bad, bad.lvs[0]), VG, pvs, below)[1][0]
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import typing as t
 
@@ -41,7 +40,7 @@ def device(path: str = "/dev/sda", size: int | None = 2 * GIB, **more: t.Any) ->
 
 
 def pv_of(path: str, size: int = 2 * GIB, vg: str | None = None) -> PvState:
-    return dataclasses.replace(predict_pv(PvWanted(path), device(path, size)), uuid=f"uuid-{path}", vg_name=vg)
+    return predict_pv(PvWanted(path), device(path, size))._replace(uuid=f"uuid-{path}", vg_name=vg)
 
 
 def group(paths: t.Sequence[str], extent: int = 4 * MIB, size: int = 2 * GIB) -> tuple[VgState, tuple[PvState, ...]]:
@@ -178,7 +177,7 @@ def test_new_vg() -> None:
 
 
 def test_new_vg_on_planned_pvs() -> None:
-    pv = dataclasses.replace(pv_of("/dev/md/a"), device_size_bytes=None, size_bytes=None, assumed=True)
+    pv = pv_of("/dev/md/a")._replace(device_size_bytes=None, size_bytes=None, assumed=True)
     plan = plan_vg(None, VgWanted("v", ("/dev/md/a",)), [pv])
     assert plan.assumed_parent and plan.predicted.extent_count is None
 
@@ -241,7 +240,7 @@ def test_vg_with_another_extent_size_is_refused() -> None:
     ],
 )
 def test_vg_that_must_not_be_removed(change: dict[str, t.Any], part: str) -> None:
-    vg = dataclasses.replace(group(FOUR[:1])[0], **change)
+    vg = group(FOUR[:1])[0]._replace(**change)
     with pytest.raises(PlanRefused, match=part):
         plan_vg_absent(vg)
     if "lv_names" not in change:
@@ -425,11 +424,11 @@ def test_lv_absent_wipes_first() -> None:
     plan = plan_lv_absent(made, vg)
     assert plan.commands() == ["wipefs -a /dev/v/l", "lvm lvremove -y v/l"]
     assert plan.writes() == ("/dev/v/l",) and plan.removes() == ("lv:v/l",)
-    asleep = plan_lv_absent(dataclasses.replace(made, active=False), vg)
+    asleep = plan_lv_absent(made._replace(active=False), vg)
     assert asleep.commands()[0] == "lvm lvchange -ay -K v/l"
     assert not plan_lv_absent(None, vg).changed
     with pytest.raises(PlanRefused, match="thin-pool"):
-        plan_lv_absent(dataclasses.replace(made, type="thin-pool"), vg)
+        plan_lv_absent(made._replace(type="thin-pool"), vg)
 
 
 # --- geometry
@@ -462,13 +461,13 @@ def test_geometry_of_stripes_over_arrays() -> None:
 def test_stripes_that_begin_off_the_arrays_below() -> None:
     """Both ways to see the same volume tell the same: 128 KiB behind on each of two arrays are 256 KiB of the volume."""
     below = {path: device(path, stripe=Stripe(128 * KIB, 3)) for path in ("/dev/md0", "/dev/md1")}
-    pvs = [dataclasses.replace(predict_pv(PvWanted(path), below[path]), pe_start_bytes=1664 * KIB) for path in below]
+    pvs = [predict_pv(PvWanted(path), below[path])._replace(pe_start_bytes=1664 * KIB) for path in below]
     vg = plan_vg(None, VgWanted("v", tuple(below)), pvs).predicted
     members = members_after(pvs, vg)
     plan = plan_lv(None, lv(type="striped", stripe_bytes=128 * KIB), vg, members, below)
     assert geometry_of_lv(plan.predicted, vg, members, below)[0].offset_bytes == 256 * KIB
     assert "begins 256KiB behind a full stripe (768KiB)" in plan.warnings[0]
-    members = tuple(dataclasses.replace(pv, pe_start_bytes=1600 * KIB) for pv in members)
+    members = tuple(pv._replace(pe_start_bytes=1600 * KIB) for pv in members)
     plan = plan_lv(None, lv(type="striped", stripe_bytes=128 * KIB), vg, members, below)
     assert "no write through it will be a full stripe" in plan.warnings[0]
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -36,13 +35,13 @@ def pv(path: str, free: int = 100, first: int = 50) -> PvState:
 
 
 def vg(**more: t.Any) -> VgState:
-    return dataclasses.replace(VgState("v", "u", EXTENT, 450, 300, DISKS), **more)
+    return VgState("v", "u", EXTENT, 450, 300, DISKS)._replace(**more)
 
 
 def linear(extents: int = 50, **more: t.Any) -> LvState:
     segment = LvSegment("linear", 0, extents, areas=(SegmentArea(0, pv_path="/dev/sda"),))
     lv = LvState("v", "l", "id", "linear", extents * EXTENT, extents, (segment,), runs=(PvRun("/dev/sda", 0, extents),))
-    return dataclasses.replace(lv, **more)
+    return lv._replace(**more)
 
 
 def raid1(lost: bool = False, **more: t.Any) -> LvState:
@@ -58,7 +57,7 @@ def raid1(lost: bool = False, **more: t.Any) -> LvState:
     lv = LvState(
         "v", "l", "id", "raid1", 49 * EXTENT, 49, (segment,), runs=tuple(runs), health=health, sync_percent=100.0
     )
-    return dataclasses.replace(lv, **more)
+    return lv._replace(**more)
 
 
 def wish(**more: t.Any) -> LvWanted:
@@ -82,12 +81,12 @@ XFS = LvContent(("xfs",), 50 * EXTENT, 4096, 12800)
     ("content", "expected"),
     [
         (LvContent(), ["lvm lvextend -l 80 v/l"]),
-        (dataclasses.replace(XFS, mounted_at=("/data",)), ["lvm lvextend -l 80 v/l", "xfs_growfs /data"]),
+        (XFS._replace(mounted_at=("/data",)), ["lvm lvextend -l 80 v/l", "xfs_growfs /data"]),
         (
             EXT4,
             ["lvm lvextend -l 80 v/l", "e2fsck -f -p /dev/v/l", "resize2fs /dev/v/l"],
         ),
-        (dataclasses.replace(EXT4, mounted_at=("/a b",)), ["lvm lvextend -l 80 v/l", "resize2fs /dev/v/l"]),
+        (EXT4._replace(mounted_at=("/a b",)), ["lvm lvextend -l 80 v/l", "resize2fs /dev/v/l"]),
     ],
 )
 def test_the_file_system_grows_after_the_volume(content: LvContent, expected: list[str]) -> None:
@@ -95,13 +94,13 @@ def test_the_file_system_grows_after_the_volume(content: LvContent, expected: li
 
 
 def test_a_file_system_that_was_left_behind_is_grown_alone() -> None:
-    left = dataclasses.replace(XFS, fs_bytes=40 * EXTENT, mounted_at=("/data",))
+    left = XFS._replace(fs_bytes=40 * EXTENT, mounted_at=("/data",))
     assert commands(linear(), wish(resizefs=True), left) == ["xfs_growfs /data"]
     assert commands(linear(), wish(), left) == []
     plan = plan_lv(linear(), wish(resizefs=True), vg(), [pv(path) for path in DISKS], {}, left)
     assert plan.before["file_system_bytes"] == 40 * EXTENT
     assert plan.after["file_system_bytes"] == 50 * EXTENT
-    assert commands(linear(), wish(resizefs=True), dataclasses.replace(XFS, mounted_at=("/data",))) == []
+    assert commands(linear(), wish(resizefs=True), XFS._replace(mounted_at=("/data",))) == []
 
 
 @pytest.mark.parametrize(
@@ -113,7 +112,7 @@ def test_a_file_system_that_was_left_behind_is_grown_alone() -> None:
         (XFS, wish(size=40, shrink=True, resizefs=True), "XFS cannot shrink"),
         (EXT4, wish(size=40, shrink=True), "resizefs: true shrinks it first"),
         (
-            dataclasses.replace(EXT4, mounted_at=("/d",)),
+            EXT4._replace(mounted_at=("/d",)),
             wish(size=40, shrink=True, resizefs=True),
             "shrinks only while it is not",
         ),
@@ -131,7 +130,7 @@ def test_shrinking_with_and_without_a_file_system() -> None:
     reduce = "lvm lvreduce -y -f -l 40 v/l"
     wanted = wish(size=40, shrink=True, resizefs=True)
     assert commands(linear(), wanted, EXT4) == ["e2fsck -f -p /dev/v/l", "resize2fs /dev/v/l 163840K", reduce]
-    assert commands(linear(), wanted, dataclasses.replace(XFS, fs_bytes=40 * EXTENT)) == [reduce]
+    assert commands(linear(), wanted, XFS._replace(fs_bytes=40 * EXTENT)) == [reduce]
     plan = plan_lv(linear(), wanted, vg(), [pv(path) for path in DISKS], content=LvContent())
     assert plan.commands() == [reduce]
     # The guard looks at what has no signature.
@@ -149,7 +148,7 @@ def test_a_percentage_counts_the_volumes_own_extents() -> None:
     wanted = wish(size=ExtentRequest("free", 100))
     assert commands(lv, wanted, group=vg(free_extents=0), pvs=full) == []
     grown = [*full[:2], pv("/dev/sdc", 30)]
-    smaller = dataclasses.replace(lv, extents=420, runs=(*lv.runs[:2], PvRun("/dev/sdc", 0, 120)))
+    smaller = lv._replace(extents=420, runs=(*lv.runs[:2], PvRun("/dev/sdc", 0, 120)))
     assert commands(smaller, wanted, group=vg(free_extents=30), pvs=grown) == ["lvm lvextend -l 450 v/l"]
 
 

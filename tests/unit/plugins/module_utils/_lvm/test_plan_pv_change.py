@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -49,7 +48,7 @@ def member(path: str, used: int = 0, **change: t.Any) -> PvState:
         allocated_extents=used,
         free_ranges=((used, 511 - used),) if used < 511 else (),
     )
-    return dataclasses.replace(pv, **change)
+    return pv._replace(**change)
 
 
 def volume(name: str, kind: str, *places: tuple[str, int], extents: int = 10) -> LvState:
@@ -63,7 +62,7 @@ def world(*pvs: PvState, lvs: t.Sequence[LvState] = (), **change: t.Any) -> LvmS
     free = count - sum(pv.allocated_extents for pv in pvs)
     names = tuple(lv.name for lv in lvs if not lv.hidden)
     vg = VgState("v", "uuid-v", EXTENT, count, free, tuple(pv.path for pv in pvs), names)
-    return LvmState(pvs, (dataclasses.replace(vg, **change),), tuple(lvs))
+    return LvmState(pvs, (vg._replace(**change),), tuple(lvs))
 
 
 def grown(lvm: LvmState, **options: t.Any) -> Plan:
@@ -122,7 +121,7 @@ def test_resize_counts_whole_extents(pv: PvState, count: int | None) -> None:
 
 
 def test_orphan_is_resized_to_the_byte() -> None:
-    pv = dataclasses.replace(predict_pv(PvWanted(A), DEVICE), device_size_bytes=3 * GIB)
+    pv = predict_pv(PvWanted(A), DEVICE)._replace(device_size_bytes=3 * GIB)
     plan = plan_pv(pv, PvWanted(A, resize=True), DEVICE)
     assert plan.commands() == [f"lvm pvresize {A}"]
     assert not plan_pv(plan.predicted, PvWanted(A, resize=True), DEVICE).changed
@@ -139,7 +138,7 @@ def test_tags_and_allocation() -> None:
     lvm = world(member(A, tags=("a", "b")))
     plan = grown(lvm, tags=("b", "c"), allocatable=False)
     assert plan.commands() == [f"lvm pvchange --addtag c --deltag a {A}", f"lvm pvchange -x n {A}"]
-    after = dataclasses.replace(lvm, pvs=(plan.predicted,))
+    after = lvm._replace(pvs=(plan.predicted,))
     assert not grown(after, tags=("b", "c"), allocatable=False).changed
     assert grown(after, tags=(), allocatable=True).changed
 
@@ -199,7 +198,7 @@ def test_no_room_is_known_before(lvm: LvmState, words: str) -> None:
 
 
 def test_a_move_under_way_has_its_room() -> None:
-    hidden = dataclasses.replace(volume("pvmove0", "mirror", (A, 0), (B, 501)), hidden=True)
+    hidden = volume("pvmove0", "mirror", (A, 0), (B, 501))._replace(hidden=True)
     lvm = world(member(A, used=10), member(B, used=511), lvs=[hidden])
     assert plan_pv_absent(lvm.pvs[0], lvm, move_data=True).commands()[0] == f"lvm pvmove -i 1 {A}"
 
@@ -219,11 +218,11 @@ def test_extra_members_stay_unless_asked() -> None:
 
 
 def test_new_members_come_before_old_ones_leave() -> None:
-    new = dataclasses.replace(predict_pv(PvWanted(C), DeviceGeometry(C, 2 * GIB)), uuid="c")
+    new = predict_pv(PvWanted(C), DeviceGeometry(C, 2 * GIB))._replace(uuid="c")
     used = world(
         member(A, used=511), member(B, used=10), lvs=[volume("l", "linear", (A, 0)), volume("k", "linear", (B, 0))]
     )
-    lvm = dataclasses.replace(used, pvs=(*used.pvs, new))
+    lvm = used._replace(pvs=(*used.pvs, new))
     with pytest.raises(PlanRefused, match="10 extents of k"):
         updated(lvm, (A, C), remove_extra=True)
     plan = updated(lvm, (A, C), remove_extra=True, move_data=True)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import typing as t
 
@@ -39,7 +38,7 @@ def wish(devices: t.Sequence[DeviceGeometry], **fields: t.Any) -> MdWanted:
 def made(devices: t.Sequence[DeviceGeometry], **fields: t.Any) -> MdState:
     """An array as it is read after it was made."""
     predicted: MdState = plan_md(None, wish(devices, **fields), devices).predicted
-    return dataclasses.replace(predicted, kernel_name="md127", uuid=predicted.uuid or UUID, event_count=20)
+    return predicted._replace(kernel_name="md127", uuid=predicted.uuid or UUID, event_count=20)
 
 
 def argv(plan: Plan, program: str, option: str = "") -> tuple[str, ...]:
@@ -154,7 +153,7 @@ def test_an_array_that_is_right_is_left_alone() -> None:
 
 def test_options_not_given_are_not_managed() -> None:
     four = disks(4)
-    state = dataclasses.replace(made(four, chunk_bytes=64 * K, bitmap="none"), readahead_bytes=7 * M, homehost="box")
+    state = made(four, chunk_bytes=64 * K, bitmap="none")._replace(readahead_bytes=7 * M, homehost="box")
     assert not plan_md(state, MdWanted("data"), []).changed
     assert not plan_md(state, wish(four), four).changed
 
@@ -207,17 +206,17 @@ def test_readahead_and_bitmap_change_in_place() -> None:
 
 def test_a_stopped_array_is_assembled_and_a_broken_one_refused() -> None:
     four = disks(4)
-    state = dataclasses.replace(made(four), kernel_name="", active=False, array_state="stopped", readahead_bytes=None)
+    state = made(four)._replace(kernel_name="", active=False, array_state="stopped", readahead_bytes=None)
     plan = plan_md(state, wish(four), four)
     assert argv(plan, "mdadm")[:4] == ("mdadm", "--assemble", "/dev/md/data", f"--uuid={UUID}")
     assert plan.writes() == plan.removes() == ()
     assert not plan_md(plan.predicted, wish(four), four).changed
-    inactive = dataclasses.replace(state, kernel_name="md127", array_state="inactive")
+    inactive = state._replace(kernel_name="md127", array_state="inactive")
     assert [step.argv[:2] for step in plan_md(inactive, wish(four), four).steps] == [
         ("mdadm", "--stop"),
         ("mdadm", "--assemble"),
     ]
-    broken = dataclasses.replace(state, members=state.members[:3], degraded=1)
+    broken = state._replace(members=state.members[:3], degraded=1)
     with pytest.raises(PlanRefused, match="only 3 of its 4 members"):
         plan_md(broken, MdWanted("data"), [])
 
@@ -239,9 +238,9 @@ def test_absent_stops_and_wipes_all_members() -> None:
 
 def test_absent_of_a_stopped_array_and_of_pieces() -> None:
     four = disks(4)
-    stopped = dataclasses.replace(made(four), kernel_name="", active=False, array_state="stopped")
+    stopped = made(four)._replace(kernel_name="", active=False, array_state="stopped")
     assert [step.argv[1] for step in plan_md_absent(stopped, MdWanted("data")).steps] == ["--zero-superblock"]
-    piece = dataclasses.replace(made(four), kernel_name="md126", active=False, members=(MdMember("/dev/sdz"),))
+    piece = made(four)._replace(kernel_name="md126", active=False, members=(MdMember("/dev/sdz"),))
     plan = plan_md_absent(made(four), MdWanted("data"), (), (piece,))
     assert ("mdadm", "--stop", "/dev/md126") in [step.argv for step in plan.steps]
     # The kernel does not tell the UUID of an array that is not running.
@@ -252,8 +251,8 @@ def test_absent_of_a_stopped_array_and_of_pieces() -> None:
 def test_absent_passes_over_members_that_are_gone_and_says_so() -> None:
     four = disks(4)
     state = made(four)
-    gone = dataclasses.replace(state.members[3], state="missing")
-    plan = plan_md_absent(dataclasses.replace(state, members=(*state.members[:3], gone)), MdWanted("data"))
+    gone = state.members[3]._replace(state="missing")
+    plan = plan_md_absent(state._replace(members=(*state.members[:3], gone)), MdWanted("data"))
     assert "/dev/sdd" not in plan.steps[-1].argv
     assert "1 of the 4 members" in plan.warnings[0]
 
@@ -267,7 +266,7 @@ def test_absent_refuses_members_that_were_not_named() -> None:
 
 def test_a_foreign_array_on_the_devices_is_taken_down_whole() -> None:
     four = disks(4)
-    foreign = dataclasses.replace(made(disks(3, start=2), name="old"), uuid=OTHER)
+    foreign = made(disks(3, start=2), name="old")._replace(uuid=OTHER)
     plan = plan_md(None, wish(four), four, others=(foreign,))
     assert plan.steps[0].argv == ("mdadm", "--stop", "/dev/md127")
     assert plan.removes() == (f"md:{OTHER}",)
@@ -297,24 +296,24 @@ def test_geometry_of_read_and_predicted_arrays() -> None:
     over = made(nested, level="raid0", chunk_bytes=64 * K, name="over")
     assert geometry_of(over, nested).stripe == Stripe(64 * K, 4)
     odd = [DeviceGeometry(f"/dev/md{n}", 2 * G, stripe=Stripe(64 * K, 3)) for n in range(2)]
-    assert geometry_of(dataclasses.replace(over, data_offset_bytes=M), odd).offset_bytes == M % (192 * K)
+    assert geometry_of(over._replace(data_offset_bytes=M), odd).offset_bytes == M % (192 * K)
 
 
 def test_arrays_are_found_by_uuid_then_name_then_members() -> None:
     four = disks(4)
     paths = [one.path for one in four]
     ours = made(four)
-    other = dataclasses.replace(made(disks(3, start=10), name="datax"), uuid=OTHER, kernel_name="md126")
+    other = made(disks(3, start=10), name="datax")._replace(uuid=OTHER, kernel_name="md126")
     assert find_array([other, ours], MdWanted("data"), []) == ours
     assert find_array([other, ours], MdWanted("dat"), []) is None
     assert find_array([other, ours], MdWanted("data", uuid=OTHER), []) == other
     assert find_array([other, ours], MdWanted("new"), paths) == ours
     assert find_array([other, ours], MdWanted("new"), paths[:3]) is None
     assert find_array([ours], MdWanted("data", homehost="box"), []) is None
-    old = dataclasses.replace(ours, name=None, metadata="0.90")
+    old = ours._replace(name=None, metadata="0.90")
     assert find_array([old], MdWanted("new", metadata="0.90"), [*paths[:3], "/dev/sdx"]) == old
     assert find_array([old], MdWanted("new"), [*paths[:3], "/dev/sdx"]) is None
-    piece = dataclasses.replace(ours, kernel_name="md125", active=False, members=(MdMember("/dev/sdz"),))
+    piece = ours._replace(kernel_name="md125", active=False, members=(MdMember("/dev/sdz"),))
     assert find_array([piece, ours], MdWanted("data"), []) == ours
     assert find_pieces([piece, ours, other], ours) == (piece,)
     assert find_others([piece, ours, other], ours, ["/dev/sdk", "/dev/sda"]) == (other,)
@@ -322,7 +321,7 @@ def test_arrays_are_found_by_uuid_then_name_then_members() -> None:
 
 def test_two_arrays_of_one_name() -> None:
     ours = made(disks(4))
-    twin = dataclasses.replace(made(disks(3, start=10)), uuid=OTHER, homehost="box", kernel_name="md126")
+    twin = made(disks(3, start=10))._replace(uuid=OTHER, homehost="box", kernel_name="md126")
     with pytest.raises(PlanRefused, match="2 arrays of this host are named data"):
         find_array([ours, twin], MdWanted("data"), [])
     assert find_array([ours, twin], MdWanted("data"), ["/dev/sda"]) == ours
@@ -336,11 +335,11 @@ def block(path: str, uuid: str) -> MdSuperblock:
 def test_a_failed_create_is_taken_back() -> None:
     three = disks(3)
     create = next(s for s in plan_md(None, wish(three, uuid=UUID), three).steps if "--create" in s.argv)
-    half = dataclasses.replace(
-        made(three), active=False, array_state="inactive", members=(MdMember("/dev/sda"),), kernel_name="md0"
+    half = made(three)._replace(
+        active=False, array_state="inactive", members=(MdMember("/dev/sda"),), kernel_name="md0"
     )
-    foreign = dataclasses.replace(made(disks(2, start=1), level="raid1"), uuid=OTHER, kernel_name="md5")
-    wider = dataclasses.replace(made(disks(3, start=2)), kernel_name="md6")
+    foreign = made(disks(2, start=1), level="raid1")._replace(uuid=OTHER, kernel_name="md5")
+    wider = made(disks(3, start=2))._replace(kernel_name="md6")
     blocks = [block("/dev/sda", UUID), block("/dev/sdb", UUID), block("/dev/sdc", OTHER), block("/dev/sdx", UUID)]
     assert [step.argv for step in cleanup_steps(create, [half, foreign, wider], blocks)] == [
         ("mdadm", "--stop", "/dev/md0"),
@@ -376,7 +375,7 @@ def random_wish(rng: random.Random) -> tuple[MdWanted, list[DeviceGeometry], lis
         readahead_bytes=rng.choice([None, 128 * K, 3 * M]),
     )
     if wanted.metadata not in ("0.90", "1.0"):
-        wanted = dataclasses.replace(wanted, data_offset_bytes=rng.choice([None, 8 * M]))
+        wanted = wanted._replace(data_offset_bytes=rng.choice([None, 8 * M]))
     return wanted, devices[:count], spares
 
 
@@ -386,7 +385,7 @@ def test_after_its_own_plan_nothing_is_left_to_do() -> None:
         wanted, members, spares = random_wish(rng)
         first = plan_md(None, wanted, members, spares)
         assert first.changed
-        read = dataclasses.replace(first.predicted, kernel_name="md127", uuid=first.predicted.uuid or UUID)
+        read = first.predicted._replace(kernel_name="md127", uuid=first.predicted.uuid or UUID)
         again = plan_md(read, wanted, members, spares)
         assert not again.changed, (wanted, again.steps)
         assert find_array([read], wanted, [one.path for one in (*members, *spares)]) == read

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -43,7 +42,7 @@ def array(members: str, level: str = "raid5", places: int = 3, **fields: t.Any) 
         data_offset_bytes=M, members=tuple(found), degraded=places - slots, sync_action="idle", event_count=20,
         consistency_policy="bitmap",
     )  # fmt: skip
-    return dataclasses.replace(state, **fields)
+    return state._replace(**fields)
 
 
 def plan(
@@ -102,7 +101,7 @@ def test_the_commands(members: str, devices: str, spares: str | None, remove: bo
 
 def test_a_disk_that_is_gone_from_the_host_is_let_go() -> None:
     state = array("a0 b1")
-    state = dataclasses.replace(state, members=(*state.members, MdMember("/dev/sdd (gone)", state="missing")))
+    state = state._replace(members=(*state.members, MdMember("/dev/sdd (gone)", state="missing")))
     found = plan(state, "abd")
     assert commands(found) == ["mdadm md --fail detached --remove detached", "wipefs --all d", "mdadm md --add d"]
     assert commands(plan(found.predicted, "abd")) == []
@@ -136,10 +135,10 @@ def test_a_replacement_that_runs_is_left_alone() -> None:
     state = array("a0 b1 c2")
     members = (
         *state.members[:2],
-        dataclasses.replace(state.members[2], state="in_sync,want_replacement"),
+        state.members[2]._replace(state="in_sync,want_replacement"),
         MdMember("/dev/sdd", slot=2, state="spare,replacement"),
     )
-    running = dataclasses.replace(state, members=members, sync_action="recover")
+    running = state._replace(members=members, sync_action="recover")
     assert commands(plan(running, "abd", remove_extra_members=True)) == []
 
 

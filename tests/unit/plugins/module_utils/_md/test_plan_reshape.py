@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -33,8 +32,8 @@ def made(count: int, **fields: t.Any) -> MdState:
         del options["size_bytes"]
     wanted = MdWanted("data", members=tuple(one.path for one in devices), **options)
     predicted = plan_md(None, wanted, devices).predicted
-    members = tuple(dataclasses.replace(one, data_offset_bytes=3 * M) for one in predicted.members)
-    return dataclasses.replace(predicted, kernel_name="md127", uuid=UUID, event_count=20, members=members)
+    members = tuple(one._replace(data_offset_bytes=3 * M) for one in predicted.members)
+    return predicted._replace(kernel_name="md127", uuid=UUID, event_count=20, members=members)
 
 
 def plan(state: MdState, count: int | None = None, **fields: t.Any) -> Plan:
@@ -94,14 +93,14 @@ def test_one_at_a_time() -> None:
 
 @pytest.mark.parametrize("fields", [{"reshaping": True, "sync_action": "reshape"}, {"sync_action": "recover"}])
 def test_what_runs_is_let_run(fields: dict[str, t.Any]) -> None:
-    found = plan(dataclasses.replace(made(3), **fields), chunk_bytes=128 * K)
+    found = plan(made(3)._replace(**fields), chunk_bytes=128 * K)
     assert not found.changed
     assert "chunk is 64KiB, asked is 128KiB: this is begun when" in found.pending[0]
 
 
 def test_added_members_are_rebuilt_first() -> None:
     state = made(3)
-    state = dataclasses.replace(state, members=state.members[:2], degraded=1)
+    state = state._replace(members=state.members[:2], degraded=1)
     found = plan(state, 3, chunk_bytes=128 * K)
     assert [step.argv[1] for step in found.steps] == ["--all", "/dev/md127"]
     assert "have been rebuilt" in found.pending[0]
@@ -136,7 +135,7 @@ def test_refused_beforehand(state: MdState, count: int | None, fields: dict[str,
 
 def test_a_degraded_array_is_refused() -> None:
     state = made(3)
-    broken = dataclasses.replace(state, members=state.members[:2], degraded=1)
+    broken = state._replace(members=state.members[:2], degraded=1)
     with pytest.raises(PlanRefused, match="1 of its 3 members are missing"):
         plan(broken, chunk_bytes=128 * K)
 
@@ -146,12 +145,12 @@ def test_a_bitmap_goes_before_a_raid10_becomes_a_raid0() -> None:
 
 
 def test_a_stale_stripe_is_told_of() -> None:
-    state = dataclasses.replace(made(3), optimal_io_bytes=64 * K)
+    state = made(3)._replace(optimal_io_bytes=64 * K)
     assert "io_opt is 64KiB where 128KiB is right" in plan(state, 3).warnings[0]
-    assert plan(dataclasses.replace(state, optimal_io_bytes=128 * K), 3).warnings == ()
+    assert plan(state._replace(optimal_io_bytes=128 * K), 3).warnings == ()
     # Disks that show a figure of their own make the array's one say nothing.
-    members = tuple(dataclasses.replace(one, optimal_io_bytes=33553920) for one in state.members)
-    assert plan(dataclasses.replace(state, members=members), 3).warnings == ()
+    members = tuple(one._replace(optimal_io_bytes=33553920) for one in state.members)
+    assert plan(state._replace(members=members), 3).warnings == ()
 
 
 def test_a_bitmap_waits_for_a_reshape_that_begins() -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -38,14 +37,13 @@ def wish(**fields: t.Any) -> MdWanted:
 
 def made(named: MdNamed | None = None, **fields: t.Any) -> MdState:
     predicted = plan_md(None, wish(**fields), DISKS, named=named or MdNamed()).predicted
-    return dataclasses.replace(predicted, kernel_name="md127", uuid=UUID, event_count=20)
+    return predicted._replace(kernel_name="md127", uuid=UUID, event_count=20)
 
 
 def stopped(members: int = 3, **fields: t.Any) -> MdState:
     state = made(**{key: value for key, value in fields.items() if key == "level"})
     rest = {key: value for key, value in fields.items() if key != "level"}
-    return dataclasses.replace(
-        state,
+    return state._replace(
         kernel_name="",
         active=False,
         array_state="stopped",
@@ -109,7 +107,7 @@ def test_a_member_that_is_out_of_date_is_left_out_and_added_again() -> None:
         (stopped(2, event_count=0, level="raid0"), "create", PATHS, True),
         (stopped(3, event_count=0, level="raid0"), "create", PATHS, False),
         (stopped(2, event_count=9), "remove", PATHS, True),
-        (dataclasses.replace(made(), event_count=0), None, PATHS, False),
+        (made()._replace(event_count=0), None, PATHS, False),
         (None, "create", PATHS, False),
     ],
 )
@@ -120,7 +118,7 @@ def test_what_is_half_made(state: MdState | None, begun: str | None, listed: tup
 def test_a_half_made_array_is_made_anew() -> None:
     found = plan_md(stopped(2, event_count=0), wish(), DISKS)
     assert [step.argv[1] for step in found.steps[:3]] == ["--zero-superblock", "--all", "--create"]
-    held = dataclasses.replace(stopped(2, event_count=0), kernel_name="md127", array_state="inactive")
+    held = stopped(2, event_count=0)._replace(kernel_name="md127", array_state="inactive")
     assert plan_md(held, wish(), DISKS).steps[0].argv[:2] == ("mdadm", "--stop")
     with pytest.raises(PlanRefused, match="list all its devices"):
         plan_md(stopped(2, event_count=0), MdWanted("data"), [])
@@ -143,8 +141,8 @@ def test_a_half_made_array_is_made_anew() -> None:
 )
 def test_bitmap_and_policy(present: dict[str, t.Any], asked: dict[str, t.Any], expected: list[str]) -> None:
     state = made(**present)
-    members = tuple(dataclasses.replace(one, data_offset_bytes=state.data_offset_bytes) for one in state.members)
-    state = dataclasses.replace(state, members=members)
+    members = tuple(one._replace(data_offset_bytes=state.data_offset_bytes) for one in state.members)
+    state = state._replace(members=members)
     found = plan_md(state, wish(**asked), DISKS)
     assert [step.argv[2] for step in found.steps] == expected
     assert not plan_md(found.predicted, wish(**asked), DISKS).changed
@@ -161,9 +159,9 @@ def test_policies_that_cannot_be() -> None:
         plan_md(state, wish(journal="/dev/sdk"), DISKS, named=other)
     assert not plan_md(state, wish(journal="/dev/sdj"), DISKS, named=journal).changed
     small = made()
-    members = tuple(dataclasses.replace(one, data_offset_bytes=3 * M) for one in small.members)
+    members = tuple(one._replace(data_offset_bytes=3 * M) for one in small.members)
     with pytest.raises(PlanRefused, match="needs 1MiB"):
-        plan_md(dataclasses.replace(small, members=members), wish(consistency_policy="ppl"), DISKS)
+        plan_md(small._replace(members=members), wish(consistency_policy="ppl"), DISKS)
     with pytest.raises(PlanRefused, match="only raid5"):
         plan_md(made(level="raid4"), MdWanted("data", consistency_policy="ppl"), [])
 
@@ -181,7 +179,7 @@ def test_write_mostly_marks() -> None:
         "/sys/block/md127/md/dev-sdb/state": "writemostly\n",
     }
     assert not plan_md(found.predicted, wish(level="raid1"), DISKS, named=swapped).changed
-    lying = dataclasses.replace(state, kernel_name="", active=False, array_state="stopped")
+    lying = state._replace(kernel_name="", active=False, array_state="stopped")
     assembled = plan_md(lying, wish(level="raid1"), DISKS, named=swapped)
     assert [step.argv[1] for step in assembled.steps] == ["--assemble"]
     assert assembled.more
@@ -197,10 +195,10 @@ def test_configuration_comes_before_the_ramdisk_and_goes_first() -> None:
     assert names[-2:] == ["mv", "update-initramfs"]
     text = next(step.stdin for step in found.steps if step.argv[0] == "tee")
     assert text == f"MAILADDR root\nARRAY /dev/md/data metadata=1.2 UUID={UUID}\n"
-    there = dataclasses.replace(empty, text=text)
-    assert not plan_md(dataclasses.replace(made(), config=True), wanted, DISKS, config=there).changed
+    there = empty._replace(text=text)
+    assert not plan_md(made()._replace(config=True), wanted, DISKS, config=there).changed
     # A run that was cut between the two: the file is newer than the ramdisk.
-    stale = dataclasses.replace(there, initramfs_stale=True)
+    stale = there._replace(initramfs_stale=True)
     assert [step.argv[0] for step in plan_md(made(), wanted, DISKS, config=stale).steps] == ["update-initramfs"]
     gone = plan_md_absent(made(), wanted, DISKS, config=there)
     names = [step.argv[0] for step in gone.steps]

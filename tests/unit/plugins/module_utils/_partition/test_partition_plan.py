@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -144,7 +143,7 @@ def test_the_one_that_is_there_is_left(options: dict[str, t.Any]) -> None:
         (table(part(1, 2 * GIB, GIB)), {"size_bytes": None}),
         (table(part(1, MIB, GIB, "old name", UUID)), {}),
         (table(part(1, MIB, GIB, "pl_a", UUID)), {"type_guid": PARTITION_TYPES["lvm"]}),
-        (table(dataclasses.replace(part(1, MIB, GIB, "pl_a", UUID), path=None)), {}),
+        (table(part(1, MIB, GIB, "pl_a", UUID)._replace(path=None)), {}),
     ],
 )
 def test_nothing_is_left_to_do_after_what_was_predicted(state: TableState, options: dict[str, t.Any]) -> None:
@@ -181,7 +180,7 @@ def test_name_and_type_change_in_place(state: PartitionState, options: dict[str,
 
 
 def test_a_partition_that_the_kernel_does_not_show_is_read_again() -> None:
-    hidden = dataclasses.replace(part(1, MIB, GIB, "pl_a", UUID), path=None)
+    hidden = part(1, MIB, GIB, "pl_a", UUID)._replace(path=None)
     assert plan_partition(table(hidden), want(), DISK).commands() == ["partx --update --nr 1:1 /dev/sdb"]
 
 
@@ -209,7 +208,7 @@ def test_region_of_a_disk_that_is_given_up(state: TableState, programs: list[str
         (table(), [], ()),
         (blank(), [], ()),
         (blank(leftovers=("/dev/sdb1",)), ["blockdev --rereadpt /dev/sdb"], ()),
-        (dataclasses.replace(table(), leftovers=("/dev/sdb1",)), [], ()),
+        (table()._replace(leftovers=("/dev/sdb1",)), [], ()),
         (
             table(part(1, MIB, GIB, "pl_a", UUID)),
             [
@@ -296,7 +295,7 @@ def test_what_does_not_grow(options: dict[str, t.Any], words: list[str]) -> None
 
 
 def test_a_size_that_the_kernel_does_not_know_yet_is_told_to_it() -> None:
-    before = dataclasses.replace(table(part(1, MIB, GIB, "pl_a", UUID)), kernel_sizes={1: MIB})
+    before = table(part(1, MIB, GIB, "pl_a", UUID))._replace(kernel_sizes={1: MIB})
     assert plan_partition(before, want(), DISK).commands() == ["partx --update --nr 1:1 /dev/sdb"]
 
 
@@ -315,6 +314,6 @@ def test_start_off_the_stripe_or_the_optimal_size_is_warned_of(
 ) -> None:
     for state in (
         blank(optimal_io_bytes=optimal),
-        dataclasses.replace(table(part(1, MIB, GIB, "pl_a", UUID)), optimal_io_bytes=optimal),
+        table(part(1, MIB, GIB, "pl_a", UUID))._replace(optimal_io_bytes=optimal),
     ):
         assert bool(plan_partition(state, want(), disk).warnings) is warned

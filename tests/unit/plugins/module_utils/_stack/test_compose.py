@@ -293,8 +293,8 @@ def test_a_removal_finds_both_places_of_a_mount_that_was_cut_off_on_the_move() -
 def test_what_drifted_is_refused_or_left_with_a_warning() -> None:
     _unused, record = make(MD)
     members = tuple(MdMember(f"/dev/sd{letter}1", slot=slot, state="in_sync") for slot, letter in enumerate("abcd"))
-    array = dataclasses.replace(
-        array_of(record), chunk_bytes=256 * KIB, layout="left-symmetric", homehost="any", bitmap="none", members=members
+    array = array_of(record)._replace(
+        chunk_bytes=256 * KIB, layout="left-symmetric", homehost="any", bitmap="none", members=members
     )
     world = World(arrays=(array,))
     other, _unused_too = make([{"md": {"level": 5, "chunk": "64KiB"}}, {"xfs": {}}])

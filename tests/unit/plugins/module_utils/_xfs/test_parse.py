@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import struct
 import uuid
@@ -114,7 +113,7 @@ def test_text_of_the_tools_says_the_same_as_the_superblock(path: Path) -> None:
     """xfs_info prints the very lines of mkfs.xfs -N."""
     state = parse_superblock(path.read_bytes(), "/dev/x")
     text = path.with_name(path.name.replace(".superblock.bin", ".xfs_info.txt")).read_text(encoding="utf-8")
-    assert parse_info(text, "/dev/x") == dataclasses.replace(state, uuid=None, label="")
+    assert parse_info(text, "/dev/x") == state._replace(uuid=None, label="")
 
 
 @pytest.mark.parametrize("text", ["", "meta-data=x isize=512", "data = bsize=a"])
@@ -129,4 +128,4 @@ def test_kernel_knows_better_of_a_mounted_one() -> None:
     data = head + uuid.UUID(state.uuid).bytes + struct.pack("=2I", 16, 48) + bytes(168)
     seen = with_fsgeometry(state, data)
     assert (seen.agcount, seen.data_blocks, seen.sunit_bytes, seen.swidth_bytes) == (9, 589824, 65536, 196608)
-    assert with_fsgeometry(dataclasses.replace(state, uuid=str(uuid.UUID(int=1))), data).agcount == state.agcount
+    assert with_fsgeometry(state._replace(uuid=str(uuid.UUID(int=1))), data).agcount == state.agcount

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 import pytest
@@ -79,10 +78,10 @@ def want(**options: t.Any) -> XfsWanted:
             "mkfs.xfs -q -K -d noalign -m crc=1 -i sparse=0,nrext64=1 -n parent=1 /dev/md0",
         ),
         # Below 1 GiB mkfs.xfs derives nothing by itself, and neither does this module; what is given is taken.
-        ({}, dataclasses.replace(RAID5, size_bytes=1020 * MIB), "mkfs.xfs -q -K -d noalign /dev/md0"),
+        ({}, RAID5._replace(size_bytes=1020 * MIB), "mkfs.xfs -q -K -d noalign /dev/md0"),
         (
             {"su_bytes": 65536, "sw": 3},
-            dataclasses.replace(RAID5, size_bytes=1020 * MIB),
+            RAID5._replace(size_bytes=1020 * MIB),
             "mkfs.xfs -q -K -d su=65536,sw=3 /dev/md0",
         ),
     ],
@@ -107,9 +106,9 @@ def test_other_content_is_wiped_before_and_both_steps_say_what_they_write() -> N
 @pytest.mark.parametrize(
     ("options", "below", "words"),
     [
-        ({}, dataclasses.replace(PLAIN, size_bytes=299 * MIB), ["299MiB", "300MiB"]),
-        ({"sector_bytes": 512}, dataclasses.replace(PLAIN, logical_sector_bytes=4096), ["512B", "4KiB"]),
-        ({"block_bytes": 2048}, dataclasses.replace(PLAIN, logical_sector_bytes=4096), ["2KiB", "4KiB"]),
+        ({}, PLAIN._replace(size_bytes=299 * MIB), ["299MiB", "300MiB"]),
+        ({"sector_bytes": 512}, PLAIN._replace(logical_sector_bytes=4096), ["512B", "4KiB"]),
+        ({"block_bytes": 2048}, PLAIN._replace(logical_sector_bytes=4096), ["2KiB", "4KiB"]),
         ({"su_bytes": 6144, "sw": 2}, PLAIN, ["su", "6KiB", "4KiB"]),
         ({"log_su_bytes": 6144}, PLAIN, ["log_su", "6KiB"]),
         ({"ag_bytes": 64 * MIB + 64 * KIB}, RAID5, ["agsize", "stripe unit", "256KiB"]),
@@ -166,7 +165,7 @@ def test_what_cannot_change_is_refused_with_both_values(
     options: dict[str, t.Any], below: DeviceGeometry, words: list[str], mounted: tuple[str, ...]
 ) -> None:
     with pytest.raises(DriftFound) as caught:
-        plan_xfs(dataclasses.replace(FOUND, mounted_at=mounted), want(**options), below)
+        plan_xfs(FOUND._replace(mounted_at=mounted), want(**options), below)
     assert all(word in caught.value.message for word in words)
 
 
@@ -180,7 +179,7 @@ def test_what_cannot_change_is_refused_with_both_values(
     ],
 )
 def test_label_changes_in_place(label: str, mounted: tuple[str, ...], argv: tuple[str, ...]) -> None:
-    plan = plan_xfs(dataclasses.replace(FOUND, mounted_at=mounted), want(label=label), RAID5)
+    plan = plan_xfs(FOUND._replace(mounted_at=mounted), want(label=label), RAID5)
     assert [step.argv for step in plan.steps] == [argv]
     assert plan.writes() == ()
     assert (plan.before["label"], plan.after["label"]) == ("old", label)
@@ -188,7 +187,7 @@ def test_label_changes_in_place(label: str, mounted: tuple[str, ...], argv: tupl
 
 
 def test_xfs_admin_is_told_where_the_log_is() -> None:
-    outside = dataclasses.replace(FOUND, log_external=True)
+    outside = FOUND._replace(log_external=True)
     plan = plan_xfs(outside, want(label="new", log_device="/dev/sdx"), RAID5)
     assert plan.commands() == ["xfs_admin -L new /dev/md0 /dev/sdx"]
     with pytest.raises(PlanRefused, match="give log_device"):
@@ -206,7 +205,7 @@ def test_uuid_changes_in_place_on_request() -> None:
     assert "metauuid" in plan.predicted.features
     assert not plan_xfs(plan.predicted, wish, RAID5).changed
     with pytest.raises(PlanRefused, match="mounted at /srv"):
-        plan_xfs(dataclasses.replace(FOUND, mounted_at=("/srv",)), wish, RAID5)
+        plan_xfs(FOUND._replace(mounted_at=("/srv",)), wish, RAID5)
 
 
 @pytest.mark.parametrize("options", [{"label": "new"}, {"uuid": OTHER_UUID, "change_uuid": True}])
@@ -215,7 +214,7 @@ def test_a_dirty_log_is_told_before(options: dict[str, t.Any]) -> None:
         plan_xfs(FOUND, want(**options), RAID5, log_dirty=True)
     assert not plan_xfs(FOUND, want(label="old"), RAID5, log_dirty=True).changed
     with pytest.raises(PlanRefused, match="another mount namespace"):
-        plan_xfs(dataclasses.replace(FOUND, mounted_elsewhere=True), want(**options), RAID5)
+        plan_xfs(FOUND._replace(mounted_elsewhere=True), want(**options), RAID5)
 
 
 SIX_GIB = 6 * GIB // 4096
@@ -232,8 +231,8 @@ SIX_GIB = 6 * GIB // 4096
     ],
 )
 def test_grows_to_its_device_while_mounted(device_bytes: int, blocks: int) -> None:
-    below = dataclasses.replace(RAID5, size_bytes=device_bytes)
-    mounted = dataclasses.replace(FOUND, mounted_at=("/srv",))
+    below = RAID5._replace(size_bytes=device_bytes)
+    mounted = FOUND._replace(mounted_at=("/srv",))
     plan = plan_xfs(mounted, want(grow=True, agcount=8), below)
     assert plan.commands() == [f"xfs_growfs -D {blocks} /srv"]
     assert (plan.before["size_bytes"], plan.after["size_bytes"]) == (2 * GIB, blocks * 4096)
@@ -245,35 +244,35 @@ def test_grows_to_its_device_while_mounted(device_bytes: int, blocks: int) -> No
 
 @pytest.mark.parametrize("tail", [0, 4096, 16 * MIB - 4096])
 def test_nothing_to_grow_is_quiet_also_unmounted(tail: int) -> None:
-    assert not plan_xfs(FOUND, want(grow=True), dataclasses.replace(RAID5, size_bytes=2 * GIB + tail)).changed
+    assert not plan_xfs(FOUND, want(grow=True), RAID5._replace(size_bytes=2 * GIB + tail)).changed
 
 
 def test_a_last_group_that_is_there_grows_by_a_block() -> None:
-    partial = dataclasses.replace(FOUND, data_blocks=524288 - 1000, mounted_at=("/srv",))
-    plan = plan_xfs(partial, want(grow=True), dataclasses.replace(RAID5, size_bytes=2 * GIB - 999 * 4096))
+    partial = FOUND._replace(data_blocks=524288 - 1000, mounted_at=("/srv",))
+    plan = plan_xfs(partial, want(grow=True), RAID5._replace(size_bytes=2 * GIB - 999 * 4096))
     assert plan.commands() == [f"xfs_growfs -D {524288 - 999} /srv"]
 
 
 def test_a_device_made_smaller_below_it_is_told() -> None:
     with pytest.raises(PlanRefused, match="cannot shrink"):
-        plan_xfs(FOUND, want(grow=True), dataclasses.replace(RAID5, size_bytes=2 * GIB - 4096))
+        plan_xfs(FOUND, want(grow=True), RAID5._replace(size_bytes=2 * GIB - 4096))
 
 
 def test_groups_that_came_by_growing_are_no_difference_only_with_grow() -> None:
-    assert not plan_xfs(FOUND, want(agcount=4, grow=True), dataclasses.replace(RAID5, size_bytes=2 * GIB)).changed
+    assert not plan_xfs(FOUND, want(agcount=4, grow=True), RAID5._replace(size_bytes=2 * GIB)).changed
     with pytest.raises(DriftFound, match="agcount"):
         plan_xfs(FOUND, want(agcount=4), RAID5)
 
 
 def test_where_the_log_is() -> None:
-    outside = dataclasses.replace(FOUND, log_external=True)
+    outside = FOUND._replace(log_external=True)
     assert not plan_xfs(outside, want(log_device="/dev/sdx"), RAID5).changed
     with pytest.raises(DriftFound, match="log_device was asked as /dev/sdx and is /dev/sdy"):
-        plan_xfs(dataclasses.replace(outside, log_device="/dev/sdy"), want(log_device="/dev/sdx"), RAID5)
+        plan_xfs(outside._replace(log_device="/dev/sdy"), want(log_device="/dev/sdx"), RAID5)
 
 
 def test_what_the_trial_says_is_predicted_or_refused() -> None:
-    plan = plan_xfs(None, want(label="data"), RAID5, Trial(dataclasses.replace(FOUND, uuid=None)))
+    plan = plan_xfs(None, want(label="data"), RAID5, Trial(FOUND._replace(uuid=None)))
     assert (plan.predicted.agcount, plan.predicted.label, plan.predicted.uuid) == (8, "data", None)
     with pytest.raises(PlanRefused, match=r"cannot be made on /dev/md0: mkfs\.xfs says"):
         plan_xfs(OtherContent("/dev/md0", ("ext4",)), want(), RAID5, Trial(refusal="mkfs.xfs says 'no'"))
@@ -327,8 +326,8 @@ def test_absent(state: t.Any, changed: bool) -> None:
 @pytest.mark.parametrize(
     ("state", "options", "word"),
     [
-        (dataclasses.replace(FOUND, mounted_at=("/srv",)), {}, "mounted at /srv"),
-        (dataclasses.replace(FOUND, mounted_elsewhere=True), {}, "another mount namespace"),
+        (FOUND._replace(mounted_at=("/srv",)), {}, "mounted at /srv"),
+        (FOUND._replace(mounted_elsewhere=True), {}, "another mount namespace"),
         (FOUND, {"uuid": "00000000-0000-4000-8000-000000000000"}, UUID),
     ],
 )
