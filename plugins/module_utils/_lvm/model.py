@@ -14,6 +14,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.extent
 
 __all__ = [
     "AUTO",
+    "DEFAULT_EXTENT_BYTES",
     "UNKNOWN_DEVICE",
     "LvSegment",
     "LvState",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 AUTO = "auto"
+DEFAULT_EXTENT_BYTES = 4 * 1024 * 1024
 # What stands in place of a PV that is missing.
 UNKNOWN_DEVICE = "[unknown]"
 

@@ -21,6 +21,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model 
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import physical_lv
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
     AUTO,
+    DEFAULT_EXTENT_BYTES,
     UNKNOWN_DEVICE,
     LvmState,
     LvState,
@@ -35,9 +36,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.operation i
     sorted_once,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_lv import plan_lv, plan_lv_absent
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_vg import DEFAULT_EXTENT_BYTES
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read import kernel_path, read_lvm
-from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read_content import read_content
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.shown import shown_lv
 
 __all__ = ["LvOperation", "lv_operation", "lv_wanted"]
@@ -110,6 +109,11 @@ class LvOperation:
             below = {path: read_device_geometry(path, False, runner, tree) for path in paths}
             found = lvm.lv(wanted.vg, wanted.name)
             if found is not None and found.active and (wanted.resizefs or wanted.shrink):
+                # Loaded where it is needed, as are some others: on a slow target loading is most of a run that changes nothing.
+                from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read_content import (
+                    read_content,
+                )
+
                 content = read_content(runner, found.path)
         return LvmRead(lvm, below, runner.check_mode, content=content)
 

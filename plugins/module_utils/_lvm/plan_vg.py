@@ -18,6 +18,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.command imp
     lvm_argv,
 )
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
+    DEFAULT_EXTENT_BYTES,
     LvmState,
     PvState,
     PvWanted,
@@ -43,9 +44,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_vg_che
     vg_members,
 )
 
-__all__ = ["DEFAULT_EXTENT_BYTES", "combined_create", "members_after", "plan_vg", "plan_vg_absent"]
-
-DEFAULT_EXTENT_BYTES = 4 * 1024 * 1024
+__all__ = ["combined_create", "members_after", "plan_vg", "plan_vg_absent"]
 
 
 def plan_vg(

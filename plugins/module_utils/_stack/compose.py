@@ -23,6 +23,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.geometry import geometry_of_lv, physical_lv
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import (
     AUTO,
+    DEFAULT_EXTENT_BYTES,
     LvmState,
     LvState,
     LvWanted,
@@ -55,7 +56,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._partition.plan 
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Layer, StackDescription
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.names import owner_tag
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.record import StackRecord
-from ansible_collections.plumbline.storage.plugins.module_utils._stack.size import DEFAULT_EXTENT_BYTES, extent_bytes_of
+from ansible_collections.plumbline.storage.plugins.module_utils._stack.size import extent_bytes_of
 from ansible_collections.plumbline.storage.plugins.module_utils._xfs.model import (
     XFS_OPTIONS,
     OtherContent,

@@ -18,11 +18,11 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe
     has_chunk,
     md_stripe,
 )
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model import DEFAULT_EXTENT_BYTES
 from ansible_collections.plumbline.storage.plugins.module_utils._stack.model import Layer, StackDescription
 
-__all__ = ["DEFAULT_EXTENT_BYTES", "MINIMUM_USABLE_BYTES", "common_usable_bytes", "top_capacity_bytes"]
+__all__ = ["MINIMUM_USABLE_BYTES", "common_usable_bytes", "top_capacity_bytes"]
 
-DEFAULT_EXTENT_BYTES = 4 * 1024**2
 # mkfs.xfs takes stripe geometry only from 1 GiB up, so smaller stacks would not be alike.
 MINIMUM_USABLE_BYTES = 1024**3
 _PARITY_LEGS = {"raid4": 1, "raid5": 1, "raid6": 2}
