@@ -399,7 +399,7 @@ array:
       type: str
       returned: success
     consistency_policy:
-      description: The kernel's word, C(bitmap), C(resync), C(ppl) or C(journal).
+      description: The kernel's word, C(bitmap), C(resync), C(ppl) or C(journal). Null for levels without redundancy.
       type: str
       returned: success
     config:

@@ -186,7 +186,7 @@ def array_from_sysfs(
         array_state=state,
         active=state not in ("clear", "inactive"),
         readahead_bytes=None if readahead is None else readahead * 1024,
-        consistency_policy=values.get("consistency_policy"),
+        consistency_policy=_policy_word(values.get("consistency_policy")),
         sync_done_sectors=done,
         sync_total_sectors=total,
         sync_speed_bytes_per_second=speed * 1024 if speed and done is not None else None,
@@ -195,6 +195,11 @@ def array_from_sysfs(
     )
     # The kernel's own count comes late where a member was pulled and nothing was written since.
     return array._replace(degraded=max(array.degraded, len(array.missing_slots) if array.active else 0))
+
+
+def _policy_word(text: str | None) -> str | None:
+    """The kernel says C(none) for levels without redundancy."""
+    return None if text == "none" else text
 
 
 def _progress(text: str | None) -> tuple[int | None, int | None]:

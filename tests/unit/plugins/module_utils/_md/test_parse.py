@@ -73,6 +73,7 @@ def test_arrays_read_as_they_were_made(row: tuple[str, str, str, int, int | None
     assert (array.level, array.raid_devices, array.metadata, array.bitmap) == (level, count, metadata, bitmap)
     assert array.chunk_bytes == (chunk and chunk * KIB)
     assert array.layout == layout
+    assert array.consistency_policy == (None if level == "raid0" else "resync" if bitmap == "none" else "bitmap")
     assert array.active
     assert array.degraded == 0
     assert [member.slot for member in array.members] == [*range(count), *([None] * spares)]
