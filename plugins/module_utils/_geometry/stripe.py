@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import re
 import typing as t
-from fractions import Fraction
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry, Stripe
+
+if t.TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = [
     "DEFAULT_CHUNK_BYTES",
@@ -102,6 +104,8 @@ def normalise_layout(level: str | int, layout: str | None) -> str | None:
 
 def capacity_disks(level: str | int, raid_devices: int, layout: str | None = None) -> Fraction:
     """How many members' worth of data the array holds; a fraction where raid10 copies do not divide the members."""
+    from fractions import Fraction
+
     name = level_name(level)
     if name == "raid1":
         return Fraction(1)

@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
-import uuid as uuidlib
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.command import Runner
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
@@ -36,7 +36,6 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_state i
 from ansible_collections.plumbline.storage.plugins.module_utils._md.read import read_arrays, read_superblocks
 from ansible_collections.plumbline.storage.plugins.module_utils._md.read_wish import read_md, with_superblocks
 from ansible_collections.plumbline.storage.plugins.module_utils._md.record import begin_work, end_work
-from ansible_collections.plumbline.storage.plugins.module_utils._md.wait import wait_until_idle
 
 __all__ = ["MdOperation", "md_operation", "read_md", "take_back_failed_create", "wanted_from_params"]
 
@@ -106,7 +105,7 @@ class MdOperation:
 
     def __init__(self, wanted: MdWanted, state: str, wait_seconds: int | None = None) -> None:
         self.wanted, self.state, self.wait_seconds = wanted, state, wait_seconds
-        self._fresh_uuid = format_md_uuid(uuidlib.uuid4().hex)
+        self._fresh_uuid = format_md_uuid(os.urandom(16).hex())
         self._reading: MdReading | None = None
 
     def read(self, runner: Runner) -> MdReading:
@@ -194,6 +193,8 @@ class MdOperation:
             end_work(array.uuid)  # it was made; only the note of it was left
         if self.wait_seconds is None or self.state not in ("present", "assembled") or array is None:
             return None
+        from ansible_collections.plumbline.storage.plugins.module_utils._md.wait import wait_until_idle
+
         if not wait_until_idle(runner, array, self.wait_seconds):
             return None
         return self.read(runner)
