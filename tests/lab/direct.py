@@ -20,50 +20,8 @@ import ansible
 from guest import ROOT, Guest
 
 REMOTE = "/root/plumbline-under-test"
-# A second process group of every layer, top to bottom; what is not there is passed over.
-CLEAN = r"""
-quiet() { "$@" >/dev/null 2>&1; }
-for dir in $(awk '$2 ~ "^/mnt/" {print $2}' /proc/self/mounts | sort -r); do umount "$dir"; done
-for unit in $(grep -ls 'plumbline.storage' /etc/systemd/system/*.mount 2>/dev/null); do
-  quiet systemctl disable --now "$(basename "$unit")"
-  rm -f "$unit"
-done
-for n in 1 2 3; do
-  vgs --noheadings -o vg_name 2>/dev/null | while read -r vg; do
-    quiet vgremove -qffy "$vg" || quiet vgreduce -q --removemissing -f "$vg"
-  done
-  quiet dmsetup remove_all
-  for md in /dev/md[0-9]*; do
-    [ -b "$md" ] && { quiet wipefs -qaf "$md"; quiet mdadm --stop "$md"; }
-  done
-  udevadm settle
-done
-for disk in $DISKS; do
-  for part in /sys/block/"${disk#/dev/}"/"${disk#/dev/}"*; do
-    [ -e "$part/partition" ] && wipefs -qaf "/dev/$(basename "$part")"
-  done
-  wipefs -qaf "$disk" >/dev/null
-  size=$(blockdev --getsize64 "$disk")
-  blkdiscard -f "$disk" 2>/dev/null
-  for at in 0 $((size / 1048576 - 16)); do
-    dd if=/dev/zero of="$disk" bs=1M count=16 seek=$at conv=notrunc oflag=direct status=none
-  done
-  blockdev --rereadpt "$disk" 2>/dev/null
-done
-rm -rf /var/lib/plumbline/stacks/*
-udevadm settle
-cat /proc/mdstat | grep '^md' ; dmsetup ls | grep -v '^No devices'; pvs --noheadings -o pv_name 2>/dev/null; true
-"""
-# Everything that a change of storage would change, seen without this collection.
-STATE = r"""
-lsblk -nro NAME,SIZE,TYPE,FSTYPE,LABEL,UUID,MOUNTPOINTS; grep '^md' /proc/mdstat | sed 's/(auto-read-only) //'; dmsetup table --concise 2>/dev/null
-lvm fullreport -a --reportformat basic --units b 2>/dev/null | md5sum
-for disk in $DISKS; do
-  ls /sys/block/"${disk#/dev/}"/holders /sys/block/"${disk#/dev/}"/*/holders | grep -q '^md' && continue  # md updates its superblocks by itself
-  size=$(blockdev --getsize64 "$disk")
-  { dd if="$disk" bs=1M count=1 status=none; dd if="$disk" bs=1M skip=$((size / 1048576 - 1)) status=none; } | md5sum
-done
-"""
+# Sent to the guest with the code under test, whose eyes these must not be.
+GUEST_FILES = ("module_server.py", "guest_clean.sh", "guest_state.sh")
 
 
 def packed() -> bytes:
@@ -81,7 +39,8 @@ def packed() -> bytes:
         info = tarfile.TarInfo("ansible/__init__.py")
         info.size = len(text)
         archive.addfile(info, io.BytesIO(text))
-        archive.add(Path(__file__).with_name("module_server.py"), "module_server.py")
+        for name in GUEST_FILES:
+            archive.add(Path(__file__).with_name(name), name)
     return buffer.getvalue()
 
 
@@ -151,13 +110,14 @@ class Direct:
 
     def reconnect(self, boot_id: str, timeout: float = 300) -> None:
         """Waits for the boot after the one of this id."""
+        self.guest.disconnect()
         end = time.monotonic() + timeout
         while True:
             try:
                 if self.guest.ssh("cat /proc/sys/kernel/random/boot_id", timeout=20) != boot_id:
                     break
             except (AssertionError, subprocess.TimeoutExpired):
-                pass
+                self.guest.disconnect()
             if time.monotonic() > end:
                 raise AssertionError(f"{self.guest.name} did not boot again within {timeout:g} s")
             time.sleep(1)
@@ -223,13 +183,16 @@ class Direct:
 
     def clean(self) -> None:
         """Takes down and wipes everything on the test disks; what cannot be cleaned fails the test."""
-        left = self.guest.ssh(f"DISKS='{' '.join(self.paths())}'; {CLEAN}", timeout=300)
+        left = self._script("guest_clean.sh")
         if left:
             raise AssertionError(f"the guest could not be cleaned: {left}")
 
     def state(self) -> str:
         """Everything that a change of storage would change, as text, seen by the guest's own tools."""
-        return self.guest.ssh(f"DISKS='{' '.join(self.paths())}'; udevadm settle; {STATE}")
+        return self._script("guest_state.sh")
+
+    def _script(self, name: str) -> str:
+        return self.guest.ssh(f"bash {REMOTE}/{name} {' '.join(self.paths())}", timeout=300)
 
 
 def four_steps(direct: Direct, module: str, **params: t.Any) -> Said:

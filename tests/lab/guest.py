@@ -16,6 +16,8 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+# One connection for all commands: making one takes a slow guest most of a second.
+_SHARED = ("-o", "ControlMaster=auto", "-o", "ControlPath=/tmp/plumbline-test-%C", "-o", "ControlPersist=60")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Guest:
         values = self.variables
         return [
             "ssh", "-i", values["ansible_ssh_private_key_file"], "-p", str(values["ansible_port"]),
-            *values["ansible_ssh_common_args"].split(), "-o", "BatchMode=yes",
+            *values["ansible_ssh_common_args"].split(), "-o", "BatchMode=yes", *_SHARED,
             f"{values['ansible_user']}@{values['ansible_host']}", f"export LC_ALL=C; {command}",
         ]  # fmt: skip
 
@@ -52,6 +54,11 @@ class Guest:
         if check and done.returncode:
             raise AssertionError(f"{command}: exit code {done.returncode}: {done.stdout} {done.stderr}")
         return done.stdout.strip()
+
+    def disconnect(self) -> None:
+        """Forgets the connection that commands share: the machine behind it went away."""
+        argv = self.ssh_argv("true")
+        subprocess.run([*argv[:-2], "-O", "exit", argv[-2]], capture_output=True, timeout=30, check=False)
 
     def device(self, serial: str) -> str:
         """The present kernel name of a disk; it changes between boots."""

@@ -7,24 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-import pytest
 from direct import Direct
-
-# As the whole state of a guest, but quick: arrays, links, settings, the start of every disk that no array holds, the configuration.
-STATE = r"""
-sed 's/(auto-read-only) //' /proc/mdstat | grep '^md'; ls /dev/md 2>/dev/null; md5sum /etc/mdadm/mdadm.conf
-for md in /sys/block/md*; do
-  cat "$md/size" "$md/queue/read_ahead_kb" "$md/md/consistency_policy" "$md"/md/dev-*/slot "$md"/md/dev-*/state 2>/dev/null
-done
-for disk in $DISKS; do
-  ls /sys/block/"${disk#/dev/}"/holders | grep -q '^md' || dd if="$disk" bs=64K count=16 status=none | md5sum
-done
-wipefs $DISKS
-"""
-
-
-def quick_state(lab: Direct) -> str:
-    return lab.guest.ssh(f"DISKS='{' '.join(lab.paths())}'; udevadm settle; {STATE}", check=False)
 
 
 def detail(lab: Direct, path: str = "/dev/md/t_md") -> dict[str, str]:
@@ -66,48 +49,3 @@ def make(lab: Direct, **options: t.Any) -> dict[str, t.Any]:
     said = lab.run("md_array", **wanted)
     assert said.changed, said.message
     return t.cast("dict[str, t.Any]", said["array"])
-
-
-# As the full cleaning, but of disks that were written since they were cleaned, which is what takes the time.
-CLEAN = r"""
-quiet() { "$@" >/dev/null 2>&1; }
-mkdir -p /run/md_clean
-for dir in $(awk '$2 ~ "^/mnt/" {print $2}' /proc/self/mounts); do umount "$dir"; done
-for md in /dev/md[0-9]*; do
-  [ -b "$md" ] && { quiet wipefs -qaf "$md"; quiet mdadm --stop "$md"; }
-done
-udevadm settle
-for disk in $DISKS; do
-  name=${disk#/dev/}
-  written=$(awk '{print $7}' "/sys/block/$name/stat")
-  serial=$(cat /sys/block/"$name"/diskseq)
-  [ "$(cat "/run/md_clean/$name" 2>/dev/null)" = "$serial $written" ] && continue
-  for part in "/sys/block/$name/$name"*; do
-    [ -e "$part/partition" ] && wipefs -qaf "/dev/$(basename "$part")"
-  done
-  wipefs -qaf "$disk" >/dev/null
-  size=$(blockdev --getsize64 "$disk")
-  dd if=/dev/zero of="$disk" bs=1M count=48 conv=notrunc oflag=direct status=none
-  dd if=/dev/zero of="$disk" bs=1M count=4 seek=$((size / 1048576 - 4)) conv=notrunc oflag=direct status=none
-  # A reshape moves the data to the middle of the disk.
-  blkdiscard -f "$disk" 2>/dev/null
-  blockdev --rereadpt "$disk" 2>/dev/null
-  udevadm settle
-  echo "$serial $(awk '{print $7}' "/sys/block/$name/stat")" >"/run/md_clean/$name"
-done
-rm -rf /var/lib/plumbline/arrays/*
-udevadm settle
-grep '^md' /proc/mdstat
-true
-"""
-
-
-def quick_clean(lab: Direct) -> None:
-    left = lab.guest.ssh(f"DISKS='{' '.join(lab.paths())}'; {CLEAN}", timeout=300)
-    assert left == "", f"the guest could not be cleaned: {left}"
-
-
-def be_quick(lab: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a fixture: cleaning and looking at the guest take most of the time of a test otherwise."""
-    monkeypatch.setattr(lab, "state", lambda: quick_state(lab))
-    monkeypatch.setattr(lab, "clean", lambda: quick_clean(lab))

@@ -23,9 +23,9 @@ def table(lab: Direct, disk: str) -> dict[str, t.Any]:
 
 
 def kernel(lab: Direct, disk: str) -> list[list[str]]:
-    """Start and size of the partitions in bytes, as the kernel has them."""
+    """Start (sectors) and size (bytes) of the partitions by their places, as the kernel has them."""
     lines = lab.guest.ssh(f"lsblk -bnro TYPE,START,SIZE {disk}").splitlines()
-    return [line.split()[1:] for line in lines if line.startswith("part")]
+    return sorted((line.split()[1:] for line in lines if line.startswith("part")), key=lambda words: int(words[0]))
 
 
 @pytest.mark.parametrize("serial", ["WD-WCASJ0000001", "K4G0000010", "S4EWNX0R000013", "virt-000014"])

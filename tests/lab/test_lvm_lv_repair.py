@@ -12,15 +12,6 @@ from direct import Direct, four_steps, refused
 
 pytestmark = [pytest.mark.lab, pytest.mark.runs_programs]
 PATH = "/dev/pl_lv/l-v"
-STATE = r"""
-lvm fullreport -a --reportformat basic --units b 2>/dev/null | md5sum; dmsetup table | sort; lsblk -nro NAME,TYPE | sort
-"""
-
-
-@pytest.fixture(autouse=True)
-def quick(direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What these changes show in few places; looking at everything takes most of the time."""
-    monkeypatch.setattr(direct, "state", lambda: direct.guest.ssh(f"udevadm settle; {STATE}"))
 
 
 @pytest.fixture()

@@ -13,17 +13,6 @@ from direct import Direct, four_steps, refused
 pytestmark = [pytest.mark.lab, pytest.mark.runs_programs]
 MIB = 1024**2
 PATH = "/dev/pl_lv/l-v"
-# As the whole state of a guest, but quick: LVM, the tables, what lies on the volume and how large it is.
-STATE = rf"""
-lvm fullreport -a --reportformat basic --units b 2>/dev/null | grep -v percent | md5sum; dmsetup table; grep /mnt /proc/self/mounts
-dumpe2fs -h {PATH} 2>/dev/null | grep 'Block count'; wipefs {PATH} 2>/dev/null || true
-"""
-
-
-@pytest.fixture(autouse=True)
-def quick(direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a change of size shows in few places; looking at everything takes most of the time."""
-    monkeypatch.setattr(direct, "state", lambda: direct.guest.ssh(f"sync; udevadm settle; {STATE}"))
 
 
 @pytest.fixture()

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 from direct import Direct, four_steps, refused
-from md_probe import be_quick, detail, sysfs
+from md_probe import detail, sysfs
 
 KIB, MIB = 1024, 1024**2
 SMALL = "64MiB"
@@ -54,11 +54,6 @@ def options_of(lab: Direct, name: str) -> dict[str, t.Any]:
     if "spares" in options:
         wanted["spares"] = [paths[place] for place in options["spares"]]
     return wanted
-
-
-@pytest.fixture(autouse=True)
-def quick(direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    be_quick(direct, monkeypatch)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -9,15 +9,10 @@ import typing as t
 
 import pytest
 from direct import Direct, four_steps, refused
-from md_probe import be_quick, checksum, detail, fill, kernel_name, make, member_states, sysfs
+from md_probe import checksum, detail, fill, kernel_name, make, member_states, sysfs
 
 pytestmark = [pytest.mark.lab, pytest.mark.runs_programs]
 SIZE = {"size": "64MiB", "assume_clean": True}
-
-
-@pytest.fixture(autouse=True)
-def quick(direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    be_quick(direct, monkeypatch)
 
 
 def pull(lab: Direct, path: str) -> str:

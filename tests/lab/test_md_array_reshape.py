@@ -9,14 +9,9 @@ import typing as t
 
 import pytest
 from direct import Direct, four_steps, refused
-from md_probe import be_quick, checksum, fill, kernel_name, make, sysfs
+from md_probe import checksum, fill, kernel_name, make, sysfs
 
 pytestmark = [pytest.mark.lab, pytest.mark.runs_programs]
-
-
-@pytest.fixture(autouse=True)
-def quick(direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    be_quick(direct, monkeypatch)
 
 
 # name: how it is made, its devices, what is asked (devices by number), and then: level, devices, chunk, component KiB

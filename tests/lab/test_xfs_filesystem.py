@@ -16,41 +16,6 @@ pytestmark = [pytest.mark.lab, pytest.mark.runs_programs]
 UUID = "2dd2e2d8-5b1d-4a4a-9c1f-3f8a3b0d7c11"
 OTHER_UUID = "5b1d2dd2-0000-4a4a-9c1f-3f8a3b0d7c11"
 MOUNT = "/mnt/plumbline-xfs"
-# What was ever written to each disk, by the kernel's count; of what is mounted or below something active, which writes by itself, the
-# start of the uppermost device: what of an XFS superblock comes before the counters that a mounted one writes now and then.
-STATE = r"""
-mounts=$(cat /proc/mounts); echo "$mounts" | grep -c .
-for disk in $DISKS; do
-  set -- /sys/block/"${disk#/dev/}"/holders/*
-  case $mounts in *"$disk "*) busy=1;; *) busy=;; esac
-  [ -e "$1" ] || [ "$busy" ] || { read -r _ _ _ _ _ _ written _ < /sys/block/"${disk#/dev/}"/stat; echo "$disk $written"; }
-  [ "$busy" ] && dd if="$disk" bs=4k count=1 iflag=direct status=none | head -c 128 | md5sum
-done
-for top in /dev/md[0-9]* /dev/dm-[0-9]*; do
-  [ -b "$top" ] && dd if="$top" bs=4k count=1 iflag=direct status=none | head -c 128 | md5sum
-done
-grep '^md' /proc/mdstat | sed 's/(auto-read-only) //'
-"""
-# Of disks that were written since they were cleaned.
-CLEAN = r"""
-for dir in $(awk '$2 ~ "^/mnt/" {print $2}' /proc/mounts); do umount "$dir"; done
-set -- /dev/dm-[0-9]*; [ -b "$1" ] && for vg in $(vgs --noheadings -o vg_name); do vgremove -qfy "$vg" > /dev/null; done
-for md in /dev/md[0-9]*; do [ -b "$md" ] && { wipefs -qaf "$md"; mdadm -q --stop "$md"; }; done
-mkdir -p /run/xfs_clean
-for disk in $DISKS; do
-  name=${disk#/dev/}
-  read -r _ _ _ _ _ _ written _ < "/sys/block/$name/stat"
-  [ "$(cat "/run/xfs_clean/$name" 2> /dev/null)" = "$written" ] && continue
-  wipefs -qaf "$disk"
-  size=$(blockdev --getsize64 "$disk")
-  dd if=/dev/zero of="$disk" bs=1M count=4 conv=notrunc oflag=direct status=none
-  dd if=/dev/zero of="$disk" bs=1M count=4 seek=$((size / 1048576 - 4)) conv=notrunc oflag=direct status=none
-  udevadm settle
-  read -r _ _ _ _ _ _ written _ < "/sys/block/$name/stat"
-  echo "$written" > "/run/xfs_clean/$name"
-done
-udevadm settle; grep '^md' /proc/mdstat; true
-"""
 # name: place in TEST_DISKS, options, and what xfs_info must then say
 CASES: dict[str, tuple[int, dict[str, t.Any], dict[str, int]]] = {
     "names_sata": (0, {"label": "data", "uuid": UUID}, {"meta-data.sectsz": 512, "data.sunit": 0}),
@@ -79,20 +44,6 @@ CASES: dict[str, tuple[int, dict[str, t.Any], dict[str, int]]] = {
         10, {"finobt": False, "inobtcount": False, "sparse": False, "sector_size": "4KiB"},
         {"meta-data.finobt": 0, "meta-data.sparse": 0, "meta-data.inobtcount": 0, "meta-data.sectsz": 4096}),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def quick(direct: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking at everything and cleaning everything takes most of the time of a test."""
-
-    def shell(script: str) -> str:
-        return direct.guest.ssh(f"DISKS='{' '.join(direct.paths())}'; {script}", timeout=300)
-
-    def clean() -> None:
-        assert shell(CLEAN) == "", "the guest could not be cleaned"
-
-    monkeypatch.setattr(direct, "state", lambda: shell(f"sync; udevadm settle; {STATE}\ntrue"))
-    monkeypatch.setattr(direct, "clean", clean)
 
 
 def info(lab: Direct, target: str) -> dict[str, int]:
