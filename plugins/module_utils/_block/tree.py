@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockNode, BlockTree
@@ -19,7 +20,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._block.sysfs imp
     read_text,
 )
 
-__all__ = ["read_tree"]
+__all__ = ["md_uuid_digits", "read_tree"]
 
 _SECTOR_BYTES = 512
 # Drivers whose devices have no identity of their own, by the start of their names.
@@ -150,9 +151,21 @@ def _partitions(directory: str, entries: set[str]) -> tuple[str, ...]:
 
 def _md_uuid(directory: str, devno: str) -> str | None:
     """32 hexadecimal digits. Older kernels do not show it in sysfs; udev keeps it from the array's start."""
-    text = read_text(os.path.join(directory, "md/uuid")) or _udev_property(devno, "MD_UUID")
-    digits = re.sub("[^0-9a-f]", "", (text or "").lower())
-    return digits if len(digits) == 32 and digits.strip("0") else None
+    text = read_text(os.path.join(directory, "md/uuid"))
+    if text:
+        return md_uuid_digits(text, read_text(os.path.join(directory, "md/metadata_version")) or "")
+    return md_uuid_digits(_udev_property(devno, "MD_UUID") or "")
+
+
+def md_uuid_digits(text: str, metadata: str = "", byteorder: str = sys.byteorder) -> str | None:
+    """The UUID as mdadm and blkid have it, 32 digits, from what the kernel shows. A superblock 0.90 keeps four numbers in the
+    machine's byte order, of which the kernel shows the bytes as they lie in memory."""
+    digits = re.sub("[^0-9a-f]", "", text.lower())
+    if len(digits) != 32 or not digits.strip("0"):
+        return None
+    if metadata.startswith("0.90") and byteorder == "little":
+        return "".join(bytes.fromhex(digits[at : at + 8])[::-1].hex() for at in range(0, 32, 8))
+    return digits
 
 
 def _udev_property(devno: str, name: str) -> str | None:

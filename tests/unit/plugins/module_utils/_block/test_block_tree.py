@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.plumbline.storage.plugins.module_utils._block.model import BlockTree
-from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import read_tree
+from ansible_collections.plumbline.storage.plugins.module_utils._block.tree import md_uuid_digits, read_tree
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity
 from ansible_collections.plumbline.storage.plugins.module_utils._disk.read import read_disks
 
@@ -111,3 +111,17 @@ def test_names_to_list_disks_by(by_serial: dict[str, DiskIdentity]) -> None:
 def test_arrays_and_volumes_are_no_disks(tree: BlockTree, by_serial: dict[str, DiskIdentity]) -> None:
     assert {tree.nodes[disk.kernel_name].kind for disk in by_serial.values()} == {"disk"}
     assert all(disk.capacity_bytes for disk in by_serial.values())
+
+
+@pytest.mark.parametrize("version", ["mdadm-4.2", "mdadm-4.4"])
+@pytest.mark.parametrize("case", ["old090", "raid5"])
+def test_uuids_of_arrays_are_those_of_mdadm(version: str, case: str) -> None:
+    folder = FIXTURES.parent / version
+    kernel, said = (
+        dict(line.split("=", 1) for line in (folder / f"{case}.{kind}").read_text().splitlines())
+        for kind in ("sysfs", "detail-export")
+    )
+    if "uuid" in kernel:  # older kernels do not show it
+        digits = said["MD_UUID"].replace(":", "")
+        assert md_uuid_digits(kernel["uuid"], kernel["metadata_version"], "little") == digits
+    assert md_uuid_digits("00000000-0000-0000-0000-000000000000") is None
