@@ -121,7 +121,6 @@ def test_uuids_of_arrays_are_those_of_mdadm(version: str, case: str) -> None:
         dict(line.split("=", 1) for line in (folder / f"{case}.{kind}").read_text().splitlines())
         for kind in ("sysfs", "detail-export")
     )
-    if "uuid" in kernel:  # older kernels do not show it
-        digits = said["MD_UUID"].replace(":", "")
-        assert md_uuid_digits(kernel["uuid"], kernel["metadata_version"], "little") == digits
+    digits = said["MD_UUID"].replace(":", "")
+    assert md_uuid_digits(kernel["uuid"], kernel["metadata_version"], "little") == digits
     assert md_uuid_digits("00000000-0000-0000-0000-000000000000") is None
