@@ -195,6 +195,8 @@ def _missing(facts: HostFacts, key: str, members: t.Sequence[BlockNode]) -> list
         volumes = [volume for volume in facts.volumes or () if f"vg:{volume.vg_uuid}" == key]
         count = max((volume.vg_missing_count for volume in volumes), default=0)
         return [f"the volume group {volumes[0].vg_name} misses {count} of its physical volumes"] if count else []
+    if any(node.kind == "md" and node.size_bytes for node in _products(facts, key)):
+        return []  # it runs, so that what it lacks are old copies: nothing else is lost with the members that were found
     own = [m for node in members for m in facts.memberships.get(node.kernel_name, ()) if m.container == key]
     truest = max(own, key=lambda membership: membership.events, default=None)
     if truest is None or truest.expected_members is None:

@@ -219,6 +219,13 @@ def test_a_member_that_is_not_found_is_a_refusal_in_spite_of_consent() -> None:
     assert "expendable_disks" not in text
 
 
+def test_an_array_that_runs_without_a_member_that_is_gone_may_be_removed() -> None:
+    wish = plan("/dev/sda", "/dev/sdb", removes=(f"md:{MD}",), asked="remove the array")
+    facts = active_array(signatures={"md127": (EXT4,)}, consent=["SN-sda", "SN-sdb"])
+    three = {name: (m[0]._replace(expected_members=3),) for name, m in facts.memberships.items()}
+    assert judged(facts._replace(memberships=three), wish) == ""
+
+
 def test_a_stale_superblock_does_not_count_a_member_that_the_array_gave_up() -> None:
     facts = stopped_array(consent=["SN-sda", "SN-sdb"])
     stale = {"sda": (Membership(f"md:{MD}", None, 3, True, 1),), "sdb": (Membership(f"md:{MD}", None, 2, True, 9),)}
