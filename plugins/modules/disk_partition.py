@@ -87,6 +87,8 @@ options:
     description:
       - Let a partition that is there grow into the free room behind it, to O(size), or without that as far as O(alignment) and
         the next partition allow. What is in the partition stays, and it may be in use.
+      - On a disk that has become larger since its GPT was made the new room counts. C(sfdisk) then moves the copy of the table to the end of
+        the disk, as it does whenever it writes such a table.
       - A partition is never made smaller, and never moved.
       - What stands on the partition does not grow by itself.
     type: bool

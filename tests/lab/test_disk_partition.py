@@ -85,6 +85,24 @@ def test_beside_a_partition_in_use(lab: Direct, serial: str) -> None:
     assert table(lab, disk)["id"] == before["id"], "the table of somebody else stays"
 
 
+@pytest.mark.parametrize("serial", ["Z1N0000005", "S4EWNX0R000013"])
+def test_on_a_disk_that_has_become_larger(lab: Direct, serial: str) -> None:
+    disk = lab.disks[serial]
+    lab.guest.ssh(
+        f"echo '0 2097152 linear {disk} 0' | dmsetup create small; printf 'label: gpt\\nstart=1MiB,size=400MiB,name=\"data\"\\n' |"
+        f" sfdisk -q /dev/mapper/small; udevadm settle; dmsetup remove -f --retry small; blockdev --rereadpt {disk}; udevadm settle"
+    )
+    before = table(lab, disk)
+    refused(lab, "disk_partition", "size", disk=disk, name="data", size="1500MiB")
+    four_steps(lab, "disk_partition", disk=disk, name="data", size="1500MiB", resize=True)
+    assert kernel(lab, disk)[0][1] == str(1500 * MIB)
+    four_steps(lab, "disk_partition", disk=disk, name="data", resize=True)
+    assert kernel(lab, disk)[0][1] == str(2046 * MIB)
+    after = table(lab, disk)
+    assert (after["id"], after["partitions"][0]["uuid"]) == (before["id"], before["partitions"][0]["uuid"])
+    assert "not on the end" not in lab.guest.ssh(f"sfdisk -l {disk} 2>&1")
+
+
 def test_use_of_the_whole_disk_is_no_neighbour(lab: Direct) -> None:
     disk = lab.paths(1)[0]
     lab.guest.ssh(f"printf 'label: gpt\\n' | sfdisk -q {disk}; udevadm settle")

@@ -74,7 +74,6 @@ def _grown_size(table: TableState, found: PartitionState, wanted: PartitionWante
     has, asked = found.size_bytes, wanted.size_bytes
     if not wanted.resize or (asked is not None and asked <= has):
         return has
-    # Of a table that was made for a smaller disk, the room behind its end is not usable.
     end = room_end(table, found.end_bytes, wanted, disk)
     room = end - found.start_bytes
     if asked is None:

@@ -88,6 +88,7 @@ class TableState(t.NamedTuple):
     C(first_usable_bytes) and C(end_usable_bytes) bound what partitions may take, None where the table does not say.
     C(leftovers) are partition nodes that the kernel still shows though the table does not have them. C(optimal_io_bytes) is
     what the disk reports, 0 where it reports nothing or nonsense. C(kernel_sizes) are what the kernel shows, by number.
+    C(copy_misplaced): the copy of the GPT is not at the end of the disk, which has become larger.
     """
 
     disk: str
@@ -100,6 +101,7 @@ class TableState(t.NamedTuple):
     leftovers: tuple[str, ...] = ()
     optimal_io_bytes: int = 0
     kernel_sizes: t.Mapping[int, int] = {}
+    copy_misplaced: bool = False
 
 
 def is_own_table(table: TableState) -> bool:

@@ -31,11 +31,24 @@ _GPT_ENTRIES_BYTES = 128 * 128
 
 def emptied_table(table: TableState, disk: DeviceGeometry) -> TableState:
     """The disk without a table, as a new one would find it."""
-    end = None
-    if disk.size_bytes is not None:
-        sector = table.sector_bytes
-        end = disk.size_bytes // sector * sector - sector - max(_GPT_ENTRIES_BYTES, sector)
+    end = _end_before_copy(table, disk)
     return TableState(table.disk, None, None, (), table.sector_bytes, _NEW_FIRST_BYTES, end)
+
+
+def _end_before_copy(table: TableState, disk: DeviceGeometry) -> int | None:
+    """Where the copy of a GPT begins when it lies at the end of the disk. None on a disk of unknown size."""
+    if disk.size_bytes is None:
+        return None
+    sector = table.sector_bytes
+    return disk.size_bytes // sector * sector - sector - max(_GPT_ENTRIES_BYTES, sector)
+
+
+def _usable_end(table: TableState, disk: DeviceGeometry) -> int | None:
+    """Of a GPT made when the disk was smaller, the room behind its old end counts: sfdisk moves the copy to the end of the disk
+    whenever it writes the table."""
+    if table.copy_misplaced:
+        return _end_before_copy(table, disk)
+    return disk.size_bytes if table.end_usable_bytes is None else table.end_usable_bytes
 
 
 def placed_partition(table: TableState, wanted: PartitionWanted, disk: DeviceGeometry) -> PartitionState:
@@ -73,7 +86,7 @@ def placed_partition(table: TableState, wanted: PartitionWanted, disk: DeviceGeo
 
 def room_end(table: TableState, start: int, wanted: PartitionWanted, disk: DeviceGeometry) -> int:
     """The first byte behind the start that is not free: the next partition, or the end of what the table may use."""
-    end = table.end_usable_bytes if table.end_usable_bytes is not None else disk.size_bytes
+    end = _usable_end(table, disk)
     if end is None:
         raise PlanRefused(
             f"the size of {wanted.disk} is not known, so partition {wanted.name!r} cannot be placed on it"

@@ -16,6 +16,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._partition.parse
 
 __all__ = ["kernel_name", "partition_nodes", "read_machine_id", "read_table"]
 
+_COPY_MISPLACED = "backup GPT table is not on the end of the device"
 _NO_TABLE = "does not contain a recognized partition table"
 SYSFS = "/sys"
 _LARGEST_OPTIMAL_IO_BYTES = 64 * 1024**2
@@ -60,7 +61,8 @@ def read_table(runner: Runner, disk: str) -> TableState:
     if result.rc == 0:
         found = parse_table(result.stdout, path, nodes)
         sizes = {number: _sysfs_number(node[5:], "size") * 512 for number, node in nodes.items()}
-        return found._replace(optimal_io_bytes=_optimal_io_bytes(name), kernel_sizes=sizes)
+        misplaced = _COPY_MISPLACED in result.stderr
+        return found._replace(optimal_io_bytes=_optimal_io_bytes(name), kernel_sizes=sizes, copy_misplaced=misplaced)
     if _NO_TABLE not in result.stderr:
         raise CommandError(result.argv, result.rc, result.stdout, result.stderr)
     table = TableState(disk=path, sector_bytes=_logical_sector_bytes(name))

@@ -114,6 +114,14 @@ def test_table_with_nodes() -> None:
 
 
 @pytest.mark.usefixtures("sysfs")
+@pytest.mark.parametrize("version", ["sfdisk-2.38.1", "sfdisk-2.41.5"])
+def test_a_table_of_before_the_disk_grew(version: str) -> None:
+    text, said = ((FIXTURES / version / f"gpt_grown.{end}").read_text() for end in ("json", "stderr.txt"))
+    assert read.read_table(Sfdisk(0, text, said), "/dev/sdb").copy_misplaced
+    assert not read.read_table(Sfdisk(0, text, ""), "/dev/sdb").copy_misplaced
+
+
+@pytest.mark.usefixtures("sysfs")
 def test_no_table() -> None:
     said = (FIXTURES / "sfdisk-2.38.1" / "no_table.stderr.txt").read_text(encoding="utf-8")
     table = read.read_table(Sfdisk(1, "", said), "/dev/sdb")

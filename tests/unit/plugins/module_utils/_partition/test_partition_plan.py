@@ -279,6 +279,18 @@ def test_grows_into_free_room_on_request() -> None:
     assert not plan_partition(whole.predicted, want(size_bytes=None, resize=True), DISK).changed
 
 
+def test_grows_into_what_a_disk_has_grown_by() -> None:
+    small = table(part(1, MIB, GIB, "pl_a", UUID))._replace(end_usable_bytes=2 * GIB - 33 * 512)
+    wish = want(size_bytes=3 * GIB, resize=True)
+    with pytest.raises(PlanRefused, match="room only up to"):
+        plan_partition(small, wish, DISK)
+    plan = plan_partition(small._replace(copy_misplaced=True), wish, DISK)
+    assert plan.steps[0].stdin == "start=2048, size=6291456\n"
+    whole = plan_partition(small._replace(copy_misplaced=True), want(size_bytes=None, resize=True), DISK)
+    grown = find_partition(whole.predicted, want())
+    assert grown is not None and grown.end_bytes == 4 * GIB - MIB
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
