@@ -35,7 +35,8 @@ def request_of(plan: Plan, facts: HostFacts) -> Request:
     removals = []
     for step in plan.steps:
         for name in step.removes:
-            removals.append(_removal(facts, container_key(name), step.summary))
+            removal = _removal(facts, container_key(name), step.summary)
+            removals.append(removal._replace(empty=False) if step.in_the_way else removal)
         for name in step.stops:
             stopped = _removal(facts, container_key(name), step.summary)
             removals.append(stopped._replace(keeps=True))

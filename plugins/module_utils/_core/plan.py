@@ -27,6 +27,7 @@ class Step(t.NamedTuple):
     commands that udev may disturb for a moment (stop, wipe): they are tried again after settling. C(locks) are devices
     whose disks udev must leave alone meanwhile; consecutive steps that name a disk keep it locked between them. C(awaits) are
     device nodes that an earlier step brings and udev makes a little later: the command waits until they are there.
+    C(in_the_way): what it removes was not named by the person; even when that is empty, all disks it lies on must be listed.
     C(table_only): of the disk in C(writes) only the partition table and free room change, and its partitions stay, in use or not.
     """
 
@@ -42,6 +43,7 @@ class Step(t.NamedTuple):
     awaits: tuple[str, ...] = ()
     stops: tuple[str, ...] = ()
     table_only: bool = False
+    in_the_way: bool = False
 
     def shown(self) -> str:
         """The command as a person could type it."""

@@ -48,6 +48,6 @@ def _take_down(others: t.Sequence[MdState]) -> list[Step]:
     steps: list[Step] = []
     for array in others:
         if array.kernel_name:
-            steps.append(stop_step(array))
+            steps.append(stop_step(array)._replace(in_the_way=True))
         steps.append(zero_step(array.label, array.present_paths()))
     return steps

@@ -306,6 +306,12 @@ def test_an_empty_array_may_go_without_consent(name: str) -> None:
     assert needs_scan(active_array(), request_of(wish, active_array())) != []
 
 
+def test_an_empty_array_that_is_in_the_way_needs_consent_for_all_its_disks() -> None:
+    wish = Plan((Step(("true",), "stop the array", removes=(f"md:{MD}",), in_the_way=True), *plan("/dev/sda").steps))
+    assert '"SN-sdb"' in judged(active_array(scans={"md127": BlankScan(2**30)}, consent=["SN-sda"]), wish)
+    assert judged(active_array(scans={"md127": BlankScan(2**30)}, consent=["SN-sda", "SN-sdb"]), wish) == ""
+
+
 def test_an_array_with_content_needs_consent_to_go() -> None:
     wish = plan("/dev/sda", "/dev/sdb", removes=(f"md:{MD}",), asked="stop the array")
     text = judged(active_array(signatures={"md127": (EXT4,)}), wish)
