@@ -236,13 +236,7 @@ def test_the_name_survives_a_reboot(lab: Direct) -> None:
                            "grep -rh ^ARRAY /tmp/ird --include=mdadm.conf; rm -rf /tmp/ird", timeout=300)  # fmt: skip
     assert line in inside
     data = fill(lab)
-    boot = lab.guest.ssh("cat /proc/sys/kernel/random/boot_id")
-    lab.guest.ssh("(sleep 1; systemctl reboot) >/dev/null 2>&1 &")
-    lab.close()
-    wait_for_boot(lab, boot)
-    fresh = Direct(lab.guest, lab.serials)
-    lab.__dict__.update(fresh.__dict__)
-    lab.__dict__.pop("disks", None)
+    lab.reboot()
     assert detail(lab)["MD_UUID"] == uuid
     assert checksum(lab) == data
     members = lab.paths(3)
@@ -250,19 +244,3 @@ def test_the_name_survives_a_reboot(lab: Direct) -> None:
     assert not lab.run("md_array", **wanted).changed
     four_steps(lab, "md_array", name="t_md", state="absent", config=True, update_initramfs=True, timeout=1800)
     assert line not in lab.guest.ssh("cat /etc/mdadm/mdadm.conf")
-
-
-def wait_for_boot(lab: Direct, old: str) -> None:
-    import subprocess
-    import time
-
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        time.sleep(3)
-        try:
-            if lab.guest.ssh("cat /proc/sys/kernel/random/boot_id", timeout=20) != old:
-                lab.guest.ssh("systemctl is-system-running --wait", check=False, timeout=120)
-                return
-        except (AssertionError, subprocess.TimeoutExpired):
-            continue
-    raise AssertionError("the guest did not come back")
