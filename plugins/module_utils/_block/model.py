@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 __all__ = [
@@ -93,7 +92,7 @@ class BlockTree(t.NamedTuple):
     """Every block device of a host. C(devno_of) tells the device number ("8:0") behind a path, links followed."""
 
     nodes: t.Mapping[str, BlockNode]
-    devno_of: t.Callable[[str], str | None] = dataclasses.field(default=_nowhere, compare=False, repr=False)
+    devno_of: t.Callable[[str], str | None] = _nowhere
 
     def named(self, kernel_name: str) -> BlockNode | None:
         return self.nodes.get(kernel_name)
