@@ -78,6 +78,9 @@ class NotesWork(t.Protocol):
 class Waits(t.Protocol):
     """An Operation that lets the system finish what was begun (a resync), after which more may be due."""
 
+    def will_wait(self) -> bool:
+        """Whether the person asked for waiting."""
+
     def wait(self, runner: Runner, state: t.Any) -> t.Any:
         """Waits, and returns the state read again; None when there was nothing to wait for. Raises VerifyFailed when its
         time is over."""
@@ -127,7 +130,7 @@ class _Course:
         if not plan.changed:
             return state
         if self.runner.check_mode:
-            return plan.predicted
+            return self._foresee(plan)
         done = self._apply(plan)
         return self._next(plan) if plan.more else _verified(self.operation, self.runner, done)
 
@@ -140,6 +143,15 @@ class _Course:
                 f"{rest.steps[-1].summary}: this ran without an error, but reading again shows no change"
             )
         return self.follow(state, rest)
+
+    def _foresee(self, plan: Plan) -> t.Any:
+        """The state that a run would end with, which goes on after waiting."""
+        operation = self.operation
+        while plan.changed and plan.more and isinstance(operation, Waits) and operation.will_wait():
+            plan = operation.plan(plan.predicted)
+            self.guard.check(plan)
+            self.plans.append(plan)
+        return plan.predicted
 
     def _apply(self, plan: Plan) -> list[Step]:
         if isinstance(self.operation, NotesWork):

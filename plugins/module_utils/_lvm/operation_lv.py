@@ -137,6 +137,9 @@ class LvOperation:
         vg = state.lvm.vg(self.wanted.vg)
         return {"lv": shown_lv(lv, vg, state.lvm.pvs_of(self.wanted.vg), state.below)}
 
+    def will_wait(self) -> bool:
+        return self.wait_seconds is not None
+
     def wait(self, runner: Runner, state: LvmRead) -> LvmRead | None:
         """Until the copies or the parity of the LV are in step; None where there was nothing to wait for."""
         if self.wait_seconds is None or not self.present or not _out_of_step(state.lvm, self.wanted):

@@ -186,6 +186,9 @@ class MdOperation:
 
     # --- waiting -------------------------------------------------------------------------------------------------
 
+    def will_wait(self) -> bool:
+        return self.wait_seconds is not None
+
     def wait(self, runner: Runner, state: MdReading) -> MdReading | None:
         """Until the kernel has ended what it does to the array; None where there was nothing."""
         array = state.array

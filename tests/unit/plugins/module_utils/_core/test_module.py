@@ -72,6 +72,9 @@ class Counter:
     def end(self, plan: Plan) -> None:
         self.calls.append(f"end {plan.steps[0].argv[1]}")
 
+    def will_wait(self) -> bool:
+        return self.waits > 0
+
     def wait(self, runner: Runner, state: int) -> int | None:
         if self.waits == 0:
             return None
@@ -116,6 +119,14 @@ def test_after_waiting_what_became_due_is_done() -> None:
     result = execute(counter, Scripted(counter), [])
     assert result["commands"] == ["set 1", "set 2", "set 3"]
     assert result["value"] == 3
+
+
+@pytest.mark.parametrize(("waits", "seen"), [(1, 3), (0, 1)])
+def test_check_mode_foresees_what_comes_after_waiting(waits: int, seen: int) -> None:
+    counter = Counter(3, more=True, waits=waits)
+    result = execute(counter, Scripted(counter, check_mode=True), [])
+    assert (result["value"], len(result["commands"]), counter.value) == (seen, seen, 0)
+    assert result["diff"] == {"before": {"value": 0}, "after": {"value": seen}}
 
 
 def test_check_mode_neither_notes_nor_waits() -> None:
