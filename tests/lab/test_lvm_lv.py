@@ -71,11 +71,13 @@ def test_settings_of_an_existing_volume(vg: Direct) -> None:
     vg.guest.ssh(f"lvcreate -qy -l 10 --addtag old -n l {GROUP}")
     wish: dict[str, t.Any] = {"readahead": "none", "tags": ["x"], "alloc": "cling", "read_only": True}
     four_steps(vg, "lvm_lv", vg=GROUP, name="l", **wish)
-    fields = ("lv_read_ahead", "lv_tags", "lv_allocation_policy", "lv_permissions")
-    assert columns(vg, "l", *fields) == ["0", "x", "cling", "read-only"]
+    fields = ("lv_read_ahead", "lv_tags", "lv_allocation_policy", "lv_attr")
+    assert columns(vg, "l", *fields) == ["0", "x", "cling", "-rl-a-----"]
     assert vg.guest.ssh(f"blockdev --getra --getro /dev/{GROUP}/l").split() == ["0", "1"]
-    four_steps(vg, "lvm_lv", vg=GROUP, name="l", readahead="512s", tags=[], read_only=False, active=False)
-    assert columns(vg, "l", *fields, "lv_active") == ["262144", "", "cling", "writeable", ""]
+    four_steps(vg, "lvm_lv", vg=GROUP, name="l", active=False)
+    assert not vg.run("lvm_lv", vg=GROUP, name="l", **wish).changed, "of an inactive volume the settings are known, too"
+    four_steps(vg, "lvm_lv", vg=GROUP, name="l", readahead="512s", tags=[], read_only=False)
+    assert columns(vg, "l", *fields, "lv_active") == ["262144", "", "cling", "-wl-------", ""]
     four_steps(vg, "lvm_lv", vg=GROUP, name="l", readahead="auto", active=True)
     assert columns(vg, "l", "lv_read_ahead", "lv_active") == ["auto", "active"]
 
@@ -123,6 +125,10 @@ def test_percentages_on_a_subset_are_met_and_follow_the_group(vg: Direct) -> Non
 
 def test_region_size_and_copies_change_in_place(vg: Direct) -> None:
     vg.guest.ssh(f"lvcreate -qy --type raid1 -m1 -l 4 --nosync -n l {GROUP}")
+    refused(vg, "lvm_lv", "nosync", "lvchange --resync", vg=GROUP, name="l", mirrors=2)
+    vg.guest.ssh(
+        f"lvchange -qy --resync {GROUP}/l; while lvs --noheadings -o sync_percent {GROUP}/l | grep -qv 100.00; do sleep 1; done"
+    )
     lv = four_steps(vg, "lvm_lv", vg=GROUP, name="l", regionsize="1MiB", mirrors=2, wait_for_sync=True)["lv"]
     assert lv["sync_percent"] == 100
     assert columns(vg, "l", "region_size", "stripes") == [str(MIB), "3"]
@@ -146,7 +152,12 @@ def test_a_volume_leaves_devices_that_are_still_there(vg: Direct) -> None:
 
 
 def test_waiting_has_a_limit(vg: Direct) -> None:
-    said = vg.run("lvm_lv", vg=GROUP, name="l", type="raid1", size="1GiB", wait_for_sync=True, wait_timeout=1)
+    speeds = "echo {} > /proc/sys/dev/raid/speed_limit_min; echo {} > /proc/sys/dev/raid/speed_limit_max"
+    vg.guest.ssh(speeds.format(1000, 1000))
+    try:
+        said = vg.run("lvm_lv", vg=GROUP, name="l", type="raid1", size="1GiB", wait_for_sync=True, wait_timeout=1)
+    finally:
+        vg.guest.ssh(speeds.format(100000, 200000))
     assert said.failed and "has not ended within the 1 s of wait_timeout" in said.message
     assert columns(vg, "l", "segtype") == ["raid1"]
 

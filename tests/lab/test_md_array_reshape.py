@@ -128,7 +128,7 @@ def test_what_must_wait_is_told(lab: Direct) -> None:
     wanted = {"name": "t_md", "devices": paths, "chunk": "128KiB", "reshape": True}
     first = lab.run("md_array", **wanted)
     assert first.changed
-    assert "one after the other" in str(first["warnings"])
+    assert "this is begun when the reshape that runs has ended; run again then" in str(first["warnings"])
     lab.guest.ssh("mdadm --wait /dev/md/t_md", check=False)
     assert lab.run("md_array", wait_for_sync=True, **wanted).changed
     assert checksum(lab) == data

@@ -38,7 +38,7 @@ REPORT_FIELDS = {
     ),
     "lv": (
         "lv_uuid,lv_name,lv_size,lv_tags,lv_active,lv_read_ahead,lv_kernel_read_ahead,lv_health_status,"
-        "lv_layout,lv_role,lv_device_open,lv_suspended,raid_sync_action,copy_percent,lv_permissions,lv_allocation_policy,"
+        "lv_layout,lv_role,lv_device_open,lv_suspended,raid_sync_action,copy_percent,lv_attr,lv_allocation_policy,"
         "lv_initial_image_sync"
     ),
     "seg": (
@@ -200,9 +200,10 @@ class _Group:
             opened=_field(row, "lv_device_open") == "open",
             suspended=_field(row, "lv_suspended") == "suspended",
             roles=tuple(_field(row, "lv_role").split(",")),
-            read_only=row.get("lv_permissions", "").startswith("read-only"),
-            alloc=row.get("lv_allocation_policy", "inherit"),
-            synced=bool(row.get("lv_initial_image_sync", "yes")) or not segments or segments[0].type in _NO_SYNC,
+            # The second letter; lv_permissions is the kernel's word and unknown of a volume that is not active.
+            read_only=_field(row, "lv_attr")[1:2] == "r",
+            alloc=_field(row, "lv_allocation_policy"),
+            synced=bool(_field(row, "lv_initial_image_sync")) or not segments or segments[0].type in _NO_SYNC,
         )
 
     def _segments(self, lv_uuid: str) -> tuple[LvSegment, ...]:

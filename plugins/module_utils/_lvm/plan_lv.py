@@ -174,6 +174,11 @@ def _convert_steps(state: LvState, wanted: LvWanted, vg: VgState, allowed: t.Seq
     if wanted.mirrors is not None and wanted.mirrors != state.mirrors and lv_family(state.type) == "raid1":
         check_synced(state, vg, "change the copies of")
         if wanted.mirrors > state.mirrors:
+            if not state.synced:
+                raise PlanRefused(
+                    f"asked for {wanted.mirrors} mirrors of {name}, which has {state.mirrors} and was made without synchronising "
+                    "them (nosync): LVM adds no copy to such a volume. Resynchronise it first (lvchange --resync)"
+                )
             _check_room(state, wanted, vg, allowed)
         places = wanted.pv_paths or () if wanted.mirrors > state.mirrors else ()
         argv = lvm_argv("lvconvert", "-y", "-m", str(wanted.mirrors), name, *places)
