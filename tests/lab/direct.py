@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
 import io
 import json
@@ -195,6 +196,12 @@ class Direct:
         return self.guest.ssh(f"bash {REMOTE}/{name} {' '.join(self.paths())}", timeout=300)
 
 
+def unchanged(before: str, after: str, complaint: str) -> None:
+    """Fails with the lines that differ."""
+    lines = [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "+-"]
+    assert not lines, "\n".join([complaint, *lines])
+
+
 def four_steps(direct: Direct, module: str, **params: t.Any) -> Said:
     """Check mode, apply, apply again, check again; returns what applying said.
 
@@ -205,7 +212,7 @@ def four_steps(direct: Direct, module: str, **params: t.Any) -> Said:
     promised = direct.run(module, check=True, **params)
     assert not promised.failed, promised.message
     assert promised.changed, f"check mode of {module} promises no change"
-    assert direct.state() == before, f"check mode of {module} changed something"
+    unchanged(before, direct.state(), f"check mode of {module} changed something")
     applied = direct.run(module, **params)
     assert not applied.failed, f"{applied.message} {applied.result}"
     assert applied.changed, f"{module} says unchanged"
@@ -223,7 +230,7 @@ def refused(direct: Direct, module: str, *words: str, **params: t.Any) -> str:
     before = direct.state()
     sentences = [direct.run(module, check=check, **params) for check in (True, False)]
     assert all(said.failed for said in sentences), f"{module} did not refuse {params}"
-    assert direct.state() == before, f"{module} changed something though it refused"
+    unchanged(before, direct.state(), f"{module} changed something though it refused")
     assert sentences[0].message == sentences[1].message, [said.message for said in sentences]
     for word in words:
         assert word in sentences[0].message, sentences[0].message
