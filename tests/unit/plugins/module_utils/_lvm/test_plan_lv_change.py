@@ -219,7 +219,7 @@ def test_copies_and_regions_of_a_raid1_change() -> None:
     assert after.mirrors == 2
     with pytest.raises(PlanRefused, match="2 more device"):
         commands(raid1(), wish(mirrors=3))
-    with pytest.raises(PlanRefused, match="nosync.*lvchange --resync"):
+    with pytest.raises(PlanRefused, match=r"nosync.*lvchange --resync"):
         commands(raid1(synced=False), wish(mirrors=2))
     with pytest.raises(DriftFound, match="mirrors is 1, asked for was 0"):
         commands(raid1(), wish(mirrors=0))
