@@ -22,6 +22,7 @@ grep -ls 'plumbline.storage' /etc/systemd/system/*.mount 2>/dev/null | while rea
     quiet systemctl disable --now "$(basename "$unit")"
     rm -f "$unit"
 done
+grep -qs '^ARRAY' /etc/mdadm/mdadm.conf && sed -i '/^ARRAY/d' /etc/mdadm/mdadm.conf
 rm -rf /var/lib/plumbline/stacks/* /var/lib/plumbline/arrays/*
 
 written=()

@@ -14,7 +14,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._core.errors imp
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Step
 from ansible_collections.plumbline.storage.plugins.module_utils._md.model import MdConfig
 
-__all__ = ["config_steps", "initramfs_step", "is_listed", "text_with", "text_without"]
+__all__ = ["check_path_free", "config_steps", "initramfs_step", "is_listed", "text_with", "text_without"]
 
 _MINUTES = 60
 _UUID = re.compile(r"(?i)(?:^|\s)uuid=([0-9a-f:.\- ]*[0-9a-f])")
@@ -55,6 +55,17 @@ def is_listed(text: str | None, uuid: str | None, path: str | None = None) -> bo
         bool(uuid) and _uuid_of(entry) == _digits(uuid) and (path is None or _words(entry)[1:2] == [path])
         for entry in _entries(text or "")
     )
+
+
+def check_path_free(config: MdConfig, uuid: str, path: str) -> None:
+    """Raises PlanRefused where an entry of another array has this device, because mdadm takes no name that stands there twice."""
+    for entry in _entries(config.text or ""):
+        other = _uuid_of(entry)
+        if other is not None and other != _digits(uuid) and _words(entry)[1:2] == [path]:
+            raise PlanRefused(
+                f"config: true was asked for, but {config.path} has the line {' '.join(_words(entry))!r} of another array for {path}, and "
+                "mdadm does not take a name that stands there twice. Nothing was changed; remove that line if the array is gone, or choose another name"
+            )
 
 
 def text_with(text: str | None, uuid: str, path: str, metadata: str) -> str:

@@ -15,6 +15,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model 
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.readahead import md_readahead_bytes
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.stripe import md_stripe
 from ansible_collections.plumbline.storage.plugins.module_utils._md.config import (
+    check_path_free,
     config_steps,
     initramfs_step,
     is_listed,
@@ -153,6 +154,7 @@ def configure(draft: Draft, wanted: MdWanted, config: MdConfig | None) -> Draft:
         return draft
     text, path = config.text, array_path(wanted.name)
     if wanted.config is True:
+        check_path_free(config, state.uuid, path)
         new = text_with(text, state.uuid, path, state.metadata)
     elif wanted.config is False and is_listed(text, state.uuid):
         new = text_without(text, state.uuid)

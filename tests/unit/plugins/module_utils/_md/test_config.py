@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._md.config import (
+    check_path_free,
     config_steps,
     initramfs_step,
     is_listed,
@@ -49,6 +50,15 @@ def test_only_the_entry_with_this_uuid_is_touched() -> None:
     assert text_without(text, OTHER).count("ARRAY /dev/md/other") == 0
     assert not is_listed(TEXT, "99999999:22222222:33333333:44444444")
     assert not is_listed(TEXT, None)
+
+
+def test_a_name_that_another_array_has_is_refused() -> None:
+    config = MdConfig("/etc/mdadm/mdadm.conf", f"ARRAY /dev/md/data metadata=1.2 UUID={OTHER}\n")
+    with pytest.raises(PlanRefused, match="of another array for /dev/md/data"):
+        check_path_free(config, UUID, "/dev/md/data")
+    check_path_free(config, OTHER, "/dev/md/data")
+    check_path_free(config, UUID, "/dev/md/else")
+    check_path_free(MdConfig("/etc/mdadm.conf"), UUID, "/dev/md/data")
 
 
 def test_an_entry_with_more_words_stays() -> None:
