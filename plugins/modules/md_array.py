@@ -190,7 +190,8 @@ options:
       - With V(true) the array has one C(ARRAY) line with its UUID in mdadm's configuration file, C(/etc/mdadm/mdadm.conf) or
         C(/etc/mdadm.conf), so that it has its name also where O(homehost) is another one.
       - With V(false) it has none, and with O(state=absent) it has none whenever this option is given.
-      - Only lines with this UUID are touched; a line of another array with the same device is refused. Looked at only with O(state=present) and O(state=absent).
+      - Only lines with this UUID are touched; a line of another array with the same device is refused.
+      - Looked at only with O(state=present) and O(state=absent).
     type: bool
   update_initramfs:
     description:

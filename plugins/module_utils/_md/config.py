@@ -63,8 +63,9 @@ def check_path_free(config: MdConfig, uuid: str, path: str) -> None:
         other = _uuid_of(entry)
         if other is not None and other != _digits(uuid) and _words(entry)[1:2] == [path]:
             raise PlanRefused(
-                f"config: true was asked for, but {config.path} has the line {' '.join(_words(entry))!r} of another array for {path}, and "
-                "mdadm does not take a name that stands there twice. Nothing was changed; remove that line if the array is gone, or choose another name"
+                f"config: true was asked for, but {config.path} has the line {' '.join(_words(entry))!r} of another array for {path}, "
+                "and mdadm does not take a name that stands there twice. Nothing was changed; remove that line if its array is gone, "
+                "or choose another name"
             )
 
 
