@@ -141,6 +141,7 @@ def test_label_and_uuid_change_in_place(lab: Direct) -> None:
     lab.guest.ssh(f"mkdir -p {MOUNT}; mount {device} {MOUNT}")
     four_steps(lab, "xfs_filesystem", device=device, label="three")
     assert tag(lab, device, "LABEL") == "three"
+    assert lab.guest.ssh(f"readlink -f /dev/disk/by-label/three; lsblk -no LABEL {device}").split() == [device, "three"]
     four_steps(lab, "xfs_filesystem", device=device, label="")
     assert tag(lab, device, "LABEL") == ""
     # What is not given is not touched.

@@ -34,6 +34,10 @@ def plan_change(state: XfsState, wanted: XfsWanted, below: DeviceGeometry, log_d
         )
     if _label_due(state, wanted):
         steps.append(_label_step(state, wanted))
+        if state.mounted_at:
+            # Set through the mount: udev, which makes the links in /dev/disk, does not notice by itself.
+            look = ("udevadm", "trigger", "--action=change", "--settle", state.device)
+            steps.append(Step(look, f"let udev look at the label on {state.device}", ok=(0, 1)))
         after = after._replace(label=wanted.label or "")
     if _uuid_due(state, wanted):
         steps.append(_uuid_step(state, wanted))
