@@ -12,9 +12,7 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import parse_size
-
-if t.TYPE_CHECKING:
-    from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity
+from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import DiskIdentity, normalise_wwn
 
 __all__ = ["Consent", "MappingEntry", "parse_consent"]
 
@@ -68,8 +66,6 @@ class Consent(t.NamedTuple):
 
 
 def _name_matches(entry: str, disk: DiskIdentity) -> bool:
-    from ansible_collections.plumbline.storage.plugins.module_utils._disk.model import normalise_wwn
-
     digits = normalise_wwn(entry)
     return any(entry == name or (digits is not None and digits == normalise_wwn(name)) for name in disk.names())
 

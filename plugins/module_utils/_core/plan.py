@@ -10,6 +10,8 @@ from __future__ import annotations
 import shlex
 import typing as t
 
+from ansible_collections.plumbline.storage.plugins.module_utils._block.device_lock import DeviceLocks
+from ansible_collections.plumbline.storage.plugins.module_utils._block.wait import wait_for_nodes
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import StepFailed, StorageError
 
 if t.TYPE_CHECKING:
@@ -90,9 +92,6 @@ def apply_plan(plan: Plan, runner: Runner, before_step: t.Callable[[Step], None]
 
     C(before_step) is called before each step (the guard's last look, the ownership record).
     """
-    from ansible_collections.plumbline.storage.plugins.module_utils._block.device_lock import DeviceLocks
-    from ansible_collections.plumbline.storage.plugins.module_utils._block.wait import wait_for_nodes
-
     completed: list[Step] = []
     with DeviceLocks() as locks:
         for step in plan.steps:

@@ -28,6 +28,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.model import
     MdState,
     MdWanted,
 )
+from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_create import created
 from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_members import change_members
 from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_reshape import reshape
 from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_settings import (
@@ -174,8 +175,6 @@ def _plan_create(
     others: t.Sequence[MdState],
     config: MdConfig | None,
 ) -> Plan:
-    from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_create import created
-
     draft = configure(created(wanted, members, spares, named, others), wanted, config)
     return Plan(
         steps=draft.steps,
