@@ -26,7 +26,7 @@ if compgen -G '/dev/dm-[0-9]*' >/dev/null; then
     lvm fullreport -a --foreign --reportformat basic --units b --configreport pv -o pv_uuid,pv_name,pv_attr,pv_size,pv_free,pv_tags \
         --configreport vg -o vg_uuid,vg_name,vg_attr,vg_extent_size,vg_extent_count,vg_free_count,vg_tags,vg_seqno \
         --configreport lv -o lv_uuid,lv_name,lv_attr,lv_size,lv_tags,lv_read_ahead --configreport seg -o segtype,seg_pe_ranges \
-        --configreport pvseg -o pvseg_start,pvseg_size 2>/dev/null
+        --configreport pvseg -o pvseg_start,pvseg_size 2>/dev/null | sed 's/ Iwi/ iwi/' # an image that is found out of step
 fi
 writes_alone=
 [ -n "$mounted" ] || [[ $tables =~ \ (raid|mirror)\  ]] && writes_alone=1
