@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 
-__all__ = ["CONTENT", "IN_USE", "SHARED", "Kind"]
+__all__ = ["CONTENT", "IDLE", "IN_USE", "SHARED", "Kind"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,7 +130,17 @@ SHARED = (
         (_RAID.format("1.2"), "pvcreate -qy /dev/md/t", "udevadm settle", "mdadm --stop /dev/md/t"),
         "a member of the md array",
     ),
+)  # Containers that nobody uses: they go when all their disks are listed, by the modules that can take them down.
+IDLE = (
+    Kind("active_md", (_RAID.format("1.2"),), "it is part of the active array", undo=("mdadm --stop /dev/md/t",)),
+    Kind(
+        "active_volume",
+        ("pvcreate -qy {a}", "vgcreate -qy t {a}", "lvcreate -qy -Wn -l1 -n l t"),
+        "it is in use by the active logical volume t/l",
+        undo=("vgchange -qan t",),
+    ),
 )
+
 IN_USE = (
     Kind(
         "mounted",
@@ -164,13 +174,6 @@ IN_USE = (
         "is mounted on /mnt/t",
         undo=("umount /mnt/t",),
         quiet=False,
-    ),
-    Kind("active_md", (_RAID.format("1.2"),), "it is part of the active array", undo=("mdadm --stop /dev/md/t",)),
-    Kind(
-        "active_volume",
-        ("pvcreate -qy {a}", "vgcreate -qy t {a}", "lvcreate -qy -Wn -l1 -n l t"),
-        "it is in use by the active logical volume t/l",
-        undo=("vgchange -qan t",),
     ),
     Kind(
         "held_by_device_mapper",

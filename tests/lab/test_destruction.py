@@ -15,7 +15,7 @@ import typing as t
 import pytest
 from direct import Direct, Said
 from guest import Guest
-from signatures import CONTENT, IN_USE, SHARED, Kind
+from signatures import CONTENT, IDLE, IN_USE, SHARED, Kind
 
 pytestmark = [pytest.mark.lab, pytest.mark.runs_programs]
 
@@ -135,7 +135,7 @@ def scene_of(guest: Guest, kind: Kind, number: int) -> t.Iterator[Scene]:
 @pytest.fixture()
 def scene(guest: Guest, request: pytest.FixtureRequest) -> t.Iterator[Scene]:
     kind = request.param
-    yield from scene_of(guest, kind, [*CONTENT_CASES, *IN_USE].index(kind))
+    yield from scene_of(guest, kind, [*CONTENT_CASES, *IN_USE, *IDLE].index(kind))
 
 
 def assert_refused(scene: Scene, writer: str, listed: t.Sequence[str]) -> str:
@@ -178,3 +178,23 @@ def test_use_is_refused_listed_or_not(scene: Scene) -> None:
             if message and writer not in (*TAKES_ONLY_ITS_OWN, "storage_benchmark"):  # which says it in its own words
                 assert scene.kind.words in message
     assert scene.ends() == before
+
+
+# Which modules take an idle container down when all its disks are listed; the others refuse it as used.
+TAKES_DOWN = {"active_md": ("md_array", "storage_stack"), "active_volume": ("storage_stack",)}
+
+
+@pytest.mark.parametrize("scene", IDLE, indirect=True, ids=lambda kind: kind.name)
+def test_an_idle_container_goes_only_with_all_its_disks(scene: Scene) -> None:
+    before = scene.ends()
+    takers = TAKES_DOWN[scene.kind.name]
+    for writer in scene.writers():
+        for listed in ([], [scene.blank], *([[scene.target_serial]] if scene.kind.name == "active_md" else [])):
+            assert_refused(scene, writer, listed)
+        if writer not in takers:
+            message = assert_refused(scene, writer, [scene.a, scene.b])
+            if message and writer not in (*TAKES_ONLY_ITS_OWN, "storage_benchmark"):
+                assert scene.kind.words in message
+    assert scene.ends() == before
+    said = scene.call("storage_stack", [scene.a, scene.b])
+    assert not said.failed, said.message

@@ -20,8 +20,8 @@ _UDEV_RETRIES = 3
 
 
 def takedown_steps(closure: Closure) -> list[Step]:
-    """Stops every active container in a closure, the uppermost first. Nothing is unmounted, swapped off or killed:
-    each command refuses a device in use."""
+    """Stops every idle array and volume group in a closure, the uppermost first. Nothing is unmounted, swapped off or killed:
+    each command refuses a device in use. Other maps of the device mapper stay, since nobody can tell what they are for."""
     steps: list[Step] = []
     groups: set[str] = set()
     for node in _uppermost_first(closure.lost):
@@ -29,8 +29,6 @@ def takedown_steps(closure: Closure) -> list[Step]:
             if node.vg_name not in groups:
                 groups.add(node.vg_name)
                 steps.append(_deactivate(node.vg_name))
-        elif node.kind == "dm" and node.dm_name:
-            steps.append(_remove_map(node))
         elif node.kind == "md":
             steps.append(_stop(node))
     return steps
@@ -64,11 +62,6 @@ def _uppermost_first(nodes: t.Sequence[BlockNode]) -> list[BlockNode]:
 def _deactivate(group: str) -> Step:
     argv = ("lvm", "vgchange", "-an", "--", group)
     return Step(argv, f"deactivate the volume group {group}", removes=(f"vg:{group}",), retries=_UDEV_RETRIES)
-
-
-def _remove_map(node: BlockNode) -> Step:
-    argv = ("dmsetup", "remove", "--", str(node.dm_name))
-    return Step(argv, f"remove the map {node.dm_name}", removes=(f"dm:{node.dm_name}",), retries=_UDEV_RETRIES)
 
 
 def _stop(node: BlockNode) -> Step:

@@ -58,8 +58,6 @@ def _removal(facts: HostFacts, key: str, asked: str) -> Removal:
     if kind == "lv":
         return _volume(facts, key, name, asked)
     nodes = facts.tree.nodes.values()
-    if kind == "dm":
-        return Removal(key, tuple(node for node in nodes if node.dm_name == name), (), asked)
     if kind == "partuuid":
         return Removal(key, tuple(node for node in nodes if node.partition_uuid == name), (), asked)
     return _content(facts, kind, name, asked)
