@@ -61,10 +61,12 @@ def _uppermost_first(nodes: t.Sequence[BlockNode]) -> list[BlockNode]:
 
 def _deactivate(group: str) -> Step:
     argv = ("lvm", "vgchange", "-an", "--", group)
-    return Step(argv, f"deactivate the volume group {group}", removes=(f"vg:{group}",), retries=_UDEV_RETRIES)
+    return Step(
+        argv, f"deactivate the volume group {group}", removes=(f"vg:{group}",), retries=_UDEV_RETRIES, in_the_way=True
+    )
 
 
 def _stop(node: BlockNode) -> Step:
     name = f"md:{node.md_uuid}" if node.md_uuid else f"md:{node.path}"
     argv = ("mdadm", "--stop", node.path)
-    return Step(argv, f"stop the array {node.kernel_name}", removes=(name,), retries=_UDEV_RETRIES)
+    return Step(argv, f"stop the array {node.kernel_name}", removes=(name,), retries=_UDEV_RETRIES, in_the_way=True)
