@@ -130,15 +130,12 @@ def _is_ours(path: str) -> bool:
 
 def keep_code() -> KeptCode | None:
     """Begins to use and to keep compiled code. None where this is not root, not an archive, or not the zipimport that is known."""
-    importer: t.Any = zipimport  # the function is not part of its interface
+    importer: t.Any = zipimport  # neither the function nor the table is part of its interface
     loader, compiler = globals().get("__loader__"), getattr(importer, "_compile_source", None)
-    files = getattr(loader, "_files", None)
-    if (
-        os.geteuid() != 0
-        or not isinstance(loader, zipimport.zipimporter)
-        or not isinstance(files, dict)
-        or compiler is None
-    ):
+    if os.geteuid() != 0 or not isinstance(loader, zipimport.zipimporter) or compiler is None:
+        return None
+    files = getattr(importer, "_zip_directory_cache", {}).get(loader.archive)
+    if not files:
         return None
     kept = KeptCode(loader.archive, files, DIRECTORY)
     importer._compile_source = lambda pathname, source: kept.compile(pathname, source, compiler)

@@ -31,9 +31,9 @@ class Payload:
         self.importer = zipimport.zipimporter(str(self.path))
         self.kept = KeptCode(
             str(self.path),
-            self.importer._files,
+            zipimport._zip_directory_cache[str(self.path)],
             str(directory / "cache"),
-            os.geteuid(),  # type: ignore[attr-defined]
+            os.geteuid(),
         )
         self.compiled: list[str] = []
 
@@ -128,7 +128,7 @@ def test_code_that_is_not_trusted_is_not_loaded(cache: Path, tmp_path: Path, cas
 
 def test_code_of_another_owner_is_not_loaded(cache: Path, tmp_path: Path) -> None:
     payload = Payload(tmp_path)
-    files = payload.importer._files  # type: ignore[attr-defined]
+    files = zipimport._zip_directory_cache[str(payload.path)]
     assert KeptCode(str(payload.path), files, str(cache.parent), os.geteuid() + 1).known == {}
 
 
