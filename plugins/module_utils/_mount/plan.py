@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
+from ansible_collections.plumbline.storage.plugins.module_utils._core.udev import look_again_step
 from ansible_collections.plumbline.storage.plugins.module_utils._mount.model import UNITS_DIR, MountState, MountWanted
 from ansible_collections.plumbline.storage.plugins.module_utils._mount.unit import (
     is_own_text,
@@ -49,8 +50,7 @@ def plan_mount(state: MountState, wanted: MountWanted, device: str | None) -> Pl
     if state.device is None:
         if device is not None:
             # udev looks at nothing that is closed while it handles the device: the new file system can stay unseen for ever.
-            trigger = ("udevadm", "trigger", "--action=change", "--settle", device)
-            steps.append(Step(trigger, f"let udev look for the file system on {device}", ok=(0, 1)))
+            steps.append(look_again_step(device, "the file system"))
         steps.append(Step(("systemctl", "start", name), f"mount {wanted.path}", awaits=(wanted.source,)))
     elif state.unit_text != text:
         steps.append(Step(("systemctl", "reload", name), f"mount {wanted.path} anew with the options {wanted.options}"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ansible_collections.plumbline.storage.plugins.module_utils._core.errors import PlanRefused
 from ansible_collections.plumbline.storage.plugins.module_utils._core.plan import Plan, Step
 from ansible_collections.plumbline.storage.plugins.module_utils._core.sizes import format_size
+from ansible_collections.plumbline.storage.plugins.module_utils._core.udev import look_again_step
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.model import DeviceGeometry
 from ansible_collections.plumbline.storage.plugins.module_utils._geometry.xfs import grown_blocks
 from ansible_collections.plumbline.storage.plugins.module_utils._xfs.fields import managed_fields
@@ -36,8 +37,7 @@ def plan_change(state: XfsState, wanted: XfsWanted, below: DeviceGeometry, log_d
         steps.append(_label_step(state, wanted))
         if state.mounted_at:
             # Set through the mount: udev, which makes the links in /dev/disk, does not notice by itself.
-            look = ("udevadm", "trigger", "--action=change", "--settle", state.device)
-            steps.append(Step(look, f"let udev look at the label on {state.device}", ok=(0, 1)))
+            steps.append(look_again_step(state.device, "the label"))
         after = after._replace(label=wanted.label or "")
     if _uuid_due(state, wanted):
         steps.append(_uuid_step(state, wanted))
