@@ -147,10 +147,8 @@ class _Course:
     def _foresee(self, plan: Plan) -> t.Any:
         """The state that a run would end with, which goes on after waiting."""
         operation = self.operation
-        while plan.changed and plan.more and isinstance(operation, Waits) and operation.will_wait():
-            plan = operation.plan(plan.predicted)
-            self.guard.check(plan)
-            self.plans.append(plan)
+        if plan.more and isinstance(operation, Waits) and operation.will_wait():
+            return self.follow(plan.predicted, operation.plan(plan.predicted))
         return plan.predicted
 
     def _apply(self, plan: Plan) -> list[Step]:
