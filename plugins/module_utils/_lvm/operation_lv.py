@@ -109,7 +109,7 @@ class LvOperation:
             below = {path: read_device_geometry(path, False, runner, tree) for path in paths}
             found = lvm.lv(wanted.vg, wanted.name)
             if found is not None and found.active and (wanted.resizefs or wanted.shrink):
-                # Loaded where it is needed, as are some others: on a slow target loading is most of a run that changes nothing.
+                # It brings seven modules along, and few runs need them.
                 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.read_content import (
                     read_content,
                 )

@@ -20,6 +20,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._lvm.model impor
     VgState,
     VgWanted,
 )
+from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_move import leave_steps
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_place import joined
 from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_vg_check import vg_fields
 
@@ -73,8 +74,6 @@ def _leave_steps(
     """After the new members came, since there may be no other room."""
     if not extra:
         return ()
-    from ansible_collections.plumbline.storage.plugins.module_utils._lvm.plan_pv_move import leave_steps
-
     new = {pv.path for pv in joining}
     after = lvm._replace(pvs=(*(pv for pv in lvm.pvs if pv.path not in new), *joining))
     return leave_steps(after, state, extra, wanted.move_data)

@@ -36,6 +36,7 @@ from ansible_collections.plumbline.storage.plugins.module_utils._md.plan_state i
 from ansible_collections.plumbline.storage.plugins.module_utils._md.read import read_arrays, read_superblocks
 from ansible_collections.plumbline.storage.plugins.module_utils._md.read_wish import read_md, with_superblocks
 from ansible_collections.plumbline.storage.plugins.module_utils._md.record import begin_work, end_work
+from ansible_collections.plumbline.storage.plugins.module_utils._md.wait import wait_until_idle
 
 __all__ = ["MdOperation", "md_operation", "read_md", "take_back_failed_create", "wanted_from_params"]
 
@@ -196,8 +197,6 @@ class MdOperation:
             end_work(array.uuid)  # it was made; only the note of it was left
         if self.wait_seconds is None or self.state not in ("present", "assembled") or array is None:
             return None
-        from ansible_collections.plumbline.storage.plugins.module_utils._md.wait import wait_until_idle
-
         if not wait_until_idle(runner, array, self.wait_seconds):
             return None
         return self.read(runner)
