@@ -17,7 +17,7 @@ for md in /sys/block/md*; do
     cat "$md/size" "$md/queue/read_ahead_kb" "$md/md/consistency_policy" "$md"/md/dev-*/slot "$md"/md/dev-*/state 2>/dev/null
 done
 awk '$2 ~ "^/mnt/"' /proc/self/mounts
-mounted=$(df -B1 --output=source,size 2>/dev/null | grep -E '^/dev/(dm-|mapper/|md|[a-z]+[a-z0-9]*)' | grep -v "^$(findmnt -no SOURCE /) ")
+mounted=$(df -B1 --output=source,size 2>/dev/null | grep '^/dev/' | grep -v "^$(findmnt -no SOURCE /) ")
 echo "$mounted"
 tables=
 if compgen -G '/dev/dm-[0-9]*' >/dev/null; then

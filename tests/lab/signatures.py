@@ -130,7 +130,8 @@ SHARED = (
         (_RAID.format("1.2"), "pvcreate -qy /dev/md/t", "udevadm settle", "mdadm --stop /dev/md/t"),
         "a member of the md array",
     ),
-)  # Containers that nobody uses: they go when all their disks are listed, by the modules that can take them down.
+)
+# Containers that nobody uses: they go when all their disks are listed, by the modules that can take them down.
 IDLE = (
     Kind("active_md", (_RAID.format("1.2"),), "it is part of the active array", undo=("mdadm --stop /dev/md/t",)),
     Kind(
@@ -140,7 +141,6 @@ IDLE = (
         undo=("vgchange -qan t",),
     ),
 )
-
 IN_USE = (
     Kind(
         "mounted",
