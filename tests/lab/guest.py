@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -59,6 +60,16 @@ class Guest:
         """Forgets the connection that commands share: the machine behind it went away."""
         argv = self.ssh_argv("true")
         subprocess.run([*argv[:-2], "-O", "exit", argv[-2]], capture_output=True, timeout=30, check=False)
+
+    @contextlib.contextmanager
+    def slow_resync(self) -> t.Iterator[None]:
+        """The kernel resynchronises arrays and mirrored volumes with 1 MB/s at most meanwhile."""
+        limits = "cd /proc/sys/dev/raid; echo {} > speed_limit_min; echo {} > speed_limit_max"
+        self.ssh(limits.format(1000, 1000))
+        try:
+            yield
+        finally:
+            self.ssh(limits.format(100000, 200000))
 
     def device(self, serial: str) -> str:
         """The present kernel name of a disk; it changes between boots."""

@@ -152,12 +152,8 @@ def test_a_volume_leaves_devices_that_are_still_there(vg: Direct) -> None:
 
 
 def test_waiting_has_a_limit(vg: Direct) -> None:
-    speeds = "echo {} > /proc/sys/dev/raid/speed_limit_min; echo {} > /proc/sys/dev/raid/speed_limit_max"
-    vg.guest.ssh(speeds.format(1000, 1000))
-    try:
+    with vg.guest.slow_resync():
         said = vg.run("lvm_lv", vg=GROUP, name="l", type="raid1", size="1GiB", wait_for_sync=True, wait_timeout=1)
-    finally:
-        vg.guest.ssh(speeds.format(100000, 200000))
     assert said.failed and "has not ended within the 1 s of wait_timeout" in said.message
     assert columns(vg, "l", "segtype") == ["raid1"]
 

@@ -126,9 +126,7 @@ def test_a_member_is_replaced_while_both_are_in_the_array(lab: Direct) -> None:
 
 def test_waiting_has_an_end(lab: Direct) -> None:
     paths = lab.paths(3)
-    slow = "for f in max min; do echo {} > /proc/sys/dev/raid/speed_limit_$f; done"
-    lab.guest.ssh(slow.format(1000))
-    try:
+    with lab.guest.slow_resync():
         late = lab.run(
             "md_array", name="t_md", level=1, devices=paths[:2], size="256MiB", wait_for_sync=True, wait_timeout=2
         )
@@ -139,10 +137,6 @@ def test_waiting_has_an_end(lab: Direct) -> None:
         assert (running["sync_action"], running["sync_percent"] is not None) == ("resync", True)
         checked = lab.run("md_array", check=True, name="t_md", wait_for_sync=True, wait_timeout=1)
         assert not checked.failed
-    finally:
-        lab.guest.ssh(
-            "echo 200000 > /proc/sys/dev/raid/speed_limit_max; echo 100000 > /proc/sys/dev/raid/speed_limit_min"
-        )
     assert not lab.run("md_array", name="t_md", wait_for_sync=True).changed
     assert sysfs(lab, kernel_name(lab), "md/sync_action") == ["idle"]
 
